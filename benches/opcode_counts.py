@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often each opcode runs over benches/programs: `benches/opcode_counts.py [--pairs N] [--weights] [--apart] [NAME ...]`.
 
-`--weights` prints WEIGHTS for tools/loop_control.py, in parts per ten thousand, each program counting alike; `--pairs` the
+`--weights` prints WEIGHTS for tools/loop_weights.py, in parts per ten thousand, each program counting alike; `--pairs` the
 commonest neighbours, the candidates for fused instructions; `--apart` counts a fused instruction as the opcodes it is made of.
 Counts with a copy of the generated loop that notes each instruction.
 """
@@ -25,7 +25,7 @@ from concerto.vm.generated import loop  # noqa: E402
 
 from benches import pairs  # noqa: E402
 
-FETCH = "            op, arg, ins = ins\n"
+FETCH = "            op, arg, ins, near, far = ins\n"
 FUSED_SEPARATOR = "__"  # in the names tools/gen_loop.py gives fused instructions
 NAMES = {number: name for name, number in loop.NUMBERS.items()}
 
@@ -79,7 +79,7 @@ def frequencies(names: list[str], apart: bool = False) -> tuple[dict[str, float]
 
 
 def weights(single: dict[str, float]) -> str:
-    """As tools/loop_control.py holds them; what runs about once in ten thousand or less weighs 1 there and is left out."""
+    """As tools/loop_weights.py holds them; what runs about once in ten thousand or less weighs 1 there and is left out."""
     entries = [f'"{name}": {round(parts * 10)},' for name, parts in single.items() if round(parts * 10) > 1]
     lines, line = [], "   "
     for entry in entries:
@@ -94,7 +94,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How often each opcode runs over benches/programs.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default all")
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="show the N commonest pairs of neighbours too")
-    parser.add_argument("--weights", action="store_true", help="print WEIGHTS for tools/loop_control.py")
+    parser.add_argument("--weights", action="store_true", help="print WEIGHTS for tools/loop_weights.py")
     parser.add_argument("--apart", action="store_true", help="count fused instructions as their opcodes")
     options = parser.parse_args()
     single, double = frequencies(options.names or pairs.names(), options.apart)

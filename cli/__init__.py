@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
+from types import SimpleNamespace
 
 from . import exits
+from .plain_words import PlainWords
 from .verbs import BY_NAME, VERBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterable, Sequence
+    from types import ModuleType
+
+    from .verbs import Verb
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,20 +60,21 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         words = ["version"]
     verb = BY_NAME.get(words[0])
     if verb is None:
-        raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0])}\n\n{overview()}")
-    import argparse
+        raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0], BY_NAME)}\n\n{overview()}")
     import importlib
 
     module = importlib.import_module(f".{verb.module}", __name__)
-    parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)
-    parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
-    module.configure(parser)
     split = getattr(module, "words_of", None)  # a verb whose command line is more than options and files
     given, beside = split(words[1:]) if split is not None else (words[1:], {})
-    arguments, unknown = parser.parse_known_args(given, argparse.Namespace(**beside, alone=alone))
+    plain = PlainWords()
+    describe(plain, verb, module)
+    found = plain.read(given)
     hint = module.hint_of(words[1:]) if split is not None else ""
-    if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    arguments: argparse.Namespace | SimpleNamespace
+    if found is not None:
+        arguments = SimpleNamespace(**beside, **found, alone=alone)
+    else:
+        arguments = parsed(verb, module, given, hint, {**beside, "alone": alone})
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 
@@ -79,6 +86,26 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         if ended.code == exits.NO_INPUT:
             ended.message += hint
         raise
+
+
+def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: ModuleType) -> None:
+    """Tell a parser of the flags and files of a verb."""
+    parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
+    module.configure(parser)
+
+
+def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: dict[str, object]) -> argparse.Namespace:
+    """What argparse makes of the words; it ends the command itself for help and for mistakes."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)
+    describe(parser, verb, module)
+    arguments, unknown = parser.parse_known_args(words, argparse.Namespace(**beside))
+    if unknown:
+        known = [flag for action in parser._actions for flag in action.option_strings]
+        near = _nearest(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint}")
+    return arguments
 
 
 def prepare_streams() -> None:
@@ -96,10 +123,10 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _nearest(word: str) -> str:
+def _nearest(word: str, names: Iterable[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(word, BY_NAME, n=1)
+    close = difflib.get_close_matches(word, list(names), n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -20,7 +20,7 @@ PROVIDERS = {
     "ollama": ("local", "llama3.1"),
     "offline": ("offline", "offline-1"),
 }
-IGNORED = "*.concb\n*.effects.jsonl\n.env\n"
+IGNORED = ".concerto/\n*.concb\n*.effects.jsonl\n.env\n"
 MANIFEST = """\
 [project]
 name = "{name}"

@@ -97,7 +97,24 @@ def entry_file() -> str:
     entry = manifest.entry
     if entry is None:
         raise exits.Exit(exits.USAGE, f"no FILE given, and {os.path.relpath(found)} names no `entry` under [project]")
-    return os.path.relpath(os.path.join(os.path.dirname(found), entry))
+    path = os.path.join(os.path.dirname(found), entry)
+    if not os.path.isfile(path):
+        message = f"the `entry` of [project] is no file: {os.path.relpath(path)}"
+        manifest.report("E4004", ("project", "entry"), message, f"write the path of a source: {_likely(manifest.folder, entry)}")
+        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source}, lambda _: os.path.relpath(found))
+        raise exits.Exit(exits.NO_INPUT)
+    return os.path.relpath(path)
+
+
+def _likely(folder: str, entry: str) -> str:
+    """The line of an entry that is there: of the sources beside the one named, at the root and in `src`, the nearest."""
+    import difflib
+
+    places = {os.path.dirname(entry), "", "src"}
+    lists = [(place, os.listdir(os.path.join(folder, place))) for place in places if os.path.isdir(os.path.join(folder, place))]
+    sources = sorted(os.path.join(place, name) for place, names in lists for name in names if name.endswith(".conc"))
+    near = difflib.get_close_matches(entry, sources, n=1, cutoff=0) or ["src/main.conc"]
+    return f'`entry = "{near[0]}"`'
 
 
 def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:

@@ -36,21 +36,26 @@ def _add(group: Any, flag: str, metavar: str, doc: str) -> None:
 
 def _scope(flag: str) -> Callable[[str], tuple[str, ...] | bool]:
     """Reads the value of a flag: True, or the texts of its list."""
-    import argparse
 
     def read(value: str) -> tuple[str, ...] | bool:
         if value == EVERYTHING:
             return True
         if flag == WITHOUT_LIST:
-            raise argparse.ArgumentTypeError("it takes no list")
+            raise _refused("it takes no list")
         try:
             for scope in value.split(","):
                 BY_KEY[FLAGS[flag][0]].check(scope)
         except Malformed as refused:
-            raise argparse.ArgumentTypeError(str(refused)) from None
+            raise _refused(str(refused)) from None
         return tuple(value.split(","))
 
     return read
+
+
+def _refused(why: str) -> Exception:
+    from argparse import ArgumentTypeError  # a right value starts without it
+
+    return ArgumentTypeError(why)
 
 
 def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:

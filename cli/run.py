@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 import time
 
@@ -18,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
+    from random import Random
     from typing import Any
 
     from ..runtime.code_cache import CodeCache
@@ -60,22 +60,22 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 def steps(word: str) -> int:
     """The value of --max-steps and --max-tokens."""
-    import argparse
-
     if not word.isdecimal() or int(word) < 1:
+        import argparse
+
         raise argparse.ArgumentTypeError("expected a whole number of at least 1")
     return int(word)
 
 
 def seconds(word: str) -> float:
     """The value of --max-seconds and --max-cost."""
-    import argparse
-
     try:
         value = float(word)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
+        import argparse
+
         raise argparse.ArgumentTypeError("expected a number above 0")
     return value
 
@@ -226,7 +226,7 @@ def host_of(
     from ..runtime.host import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
-    generator = random.Random(arguments.seed)
+    generator = RandomNumbers(arguments.seed)
     host = Host(
         emit=emit or emit_printer(arguments),
         print=write_out,
@@ -244,6 +244,7 @@ def host_of(
         project=project_folder(file),
         hears=lambda: bool(arguments.verbose),
         tier=arguments.tier,
+        stored_wall=time.time,
     )
     processes = program is None or starts_processes(program.image)
     if processes and arguments.alone:
@@ -300,6 +301,29 @@ def working_directory() -> str:
         return os.getcwd()
     except OSError:  # it was removed
         return "/"
+
+
+class RandomNumbers:
+    """The generator of a run, made for the first number."""
+
+    __slots__ = ("seed", "made")
+
+    def __init__(self, seed: int | None) -> None:
+        self.seed = seed
+        self.made: Random | None = None
+
+    def _generator(self) -> Random:
+        if self.made is None:
+            from random import Random
+
+            self.made = Random(self.seed)
+        return self.made
+
+    def random(self) -> float:
+        return self._generator().random()
+
+    def getrandbits(self, bits: int) -> int:
+        return self._generator().getrandbits(bits)
 
 
 class LazyNetwork:

@@ -85,8 +85,7 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     paths = [path for given in arguments.paths or [project_folder()] for path in sources_under(given)]
     images = [path for path in paths if is_image(read(path))]
     results = {path: compilation(path, read(path)) for path in paths if path not in images}
-    modules = {file for path, result in results.items() for file in other_files(path, result)}
-    roots = {path: result for path, result in results.items() if os.path.realpath(path) not in modules}
+    roots = {path: results[path] for path in roots_of({path: set(other_files(path, r)) for path, r in results.items()})}
     for path, result in roots.items():
         report(path, result, quiet=arguments.quiet)
     if any(refused(result, deny_warnings=False) for result in roots.values()):
@@ -98,6 +97,19 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
             image = roots[path].image
             assert image is not None
             yield path, load_image(image)
+
+
+def roots_of(includes: dict[str, set[str]]) -> list[str]:
+    """Of sources, each with the other files of its program, those whose programs hold all of them, every other one once, in the
+    order given. A circle of imports that nobody else imports has one of its files as root."""
+    chosen: set[str] = set()
+    held: set[str] = set()
+    # The program of an importer holds more files than those of what it imports.
+    for path in sorted(includes, key=lambda path: -len(includes[path])):
+        if os.path.realpath(path) not in held:
+            chosen.add(path)
+            held |= includes[path]
+    return [path for path in includes if path in chosen]
 
 
 def other_files(path: str, result: Compilation) -> Iterator[str]:

@@ -168,9 +168,12 @@ W0401 declare  server or agent without configuration
 W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task
 W0405 types    array where concurrent operands are meant
+W0406 declare  scripted error that is nearly a known kind
 W0451 declare  system message in a bounded memory can be evicted
 W0452 declare  one memory in two concurrent operands
 W0453 declare  decay that archives nothing
+W0454 declare  summary that is never made
+W0455 declare  observation that no rule sees
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

@@ -21,18 +21,20 @@ MAX_TOKENS = 1_000_000
 INT_LIMIT = 2**63
 INT_HELP = f"the largest Int is `{INT_LIMIT - 1}`; where a Float may stand, write `1e19`"
 
-# The order of the groups is the order of frequency, except where a longer form must come first.
+# The order of the groups is the order of frequency, except where a longer form must come first. `digit`: a number that may be
+# many, and is not; `lexeme`: the words and the operators, which one table tells apart.
 _MASTER = re.compile(
     r"""
     [ \t\r\n\f]*
     (?: (?P<raw> r(?=\#) )
-      | (?P<word> [A-Za-z_][A-Za-z0-9_]* )
+      | (?P<lexeme> [A-Za-z_][A-Za-z0-9_]*
+          | [()\[\],;@] | \.\.=?|\.(?![0-9]) | ::?|=[=>]?|-[>=]?|\|[|>]?|\?\??|\*[*=]?|&&|[!<>+%]=?|/(?![/*])=? )
       | (?P<plain> "(?!"")[^"\\$\n]*" )
       | (?P<line> //[^\n]* )
       | (?P<block> /\* )
-      | (?P<index> \.(?=[0-9]) )
-      | (?P<op> \.\.=|\*\*|==|!=|<=|>=|&&|\|\||\|>|\?\?|\.\.|->|=>|::|\+=|-=|\*=|/=|%=|[-+*/%<>!=.|?@()\[\],;:] )
       | (?P<brace> [{}] )
+      | (?P<digit> (?:0|[1-9][0-9]{0,17}) (?![0-9A-Za-z_.]) )
+      | (?P<index> \.(?=[0-9]) )
       | (?P<number> [0-9] )
       | (?P<quote> \"\"\"|"|' )
       | (?P<other> . )
@@ -40,6 +42,8 @@ _MASTER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_LEXEME, _BRACE, _PLAIN, _DIGIT = (_MASTER.groupindex[name] for name in ("lexeme", "brace", "plain", "digit"))
+_KINDS = {**HARD_KEYWORDS, **OPERATORS}
 _DECIMAL = re.compile(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?")
 _RADIX = re.compile(r"0(?:[xX][0-9A-Fa-f_]*|[oO][0-7_]*|[bB][01_]*)")
 _TOUCHING = re.compile(r"[A-Za-z0-9_]+")
@@ -95,38 +99,41 @@ class _Lexer:
         self.refuse_bidi()
         match, types, values = _MASTER.match, self.tokens.types, self.tokens.values
         starts, ends = self.tokens.starts, self.tokens.ends
-        keywords, operators, text = HARD_KEYWORDS, OPERATORS, self.text
+        kinds, text, open_strings, doc_lines = _KINDS, self.text, self.open, self.doc_lines
         while True:
             found = match(text, at)
             assert found is not None  # the pattern matches the empty string
-            group = found.lastgroup
-            start, at = found.span(group) if group else (at, at)
-            if group == "word":
-                word = found["word"]
-                types.append(keywords.get(word, "IDENT"))
-                values.append(word)
-            elif group == "op":
-                operator = found["op"]
-                types.append(operators[operator])
-                values.append(operator)
-            elif group == "plain":
+            group = found.lastindex
+            if group == _LEXEME or (group == _BRACE and not open_strings):
+                lexeme = found[group]
+                types.append(kinds.get(lexeme, "IDENT"))
+                values.append(lexeme)
+            elif group == _PLAIN:
+                lexeme = found[group]
                 types.append("STRING")
-                values.append(text[start + 1 : at - 1])
+                values.append(lexeme[1:-1])
+            elif group == _DIGIT:
+                lexeme = found[group]
+                types.append("INT")
+                values.append(int(lexeme))
             elif group is None:
                 break
             else:
-                at = self.uncommon(group, start)
-                if self.doc_lines and len(types) and starts[-1] >= start:
+                start = found.start(group)
+                at = self.uncommon(found.lastgroup or "", start)
+                if doc_lines and len(types) and starts[-1] >= start:
                     self.attach_doc(start)
                 continue
+            at = found.end()
+            start = at - len(lexeme)
             starts.append(start)
             ends.append(at)
-            if self.doc_lines:
+            if doc_lines:
                 self.attach_doc(start)
         return self.finish()
 
     def uncommon(self, group: str, start: int) -> int:
-        """Lexes a token that is not a word, operator or plain string; gives where to go on."""
+        """Lexes a token that is not among the frequent ones; gives where to go on."""
         at: int = getattr(self, "lex_" + group)(start)
         return at
 

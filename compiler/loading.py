@@ -51,6 +51,7 @@ class Project:
     agents: Mapping[str, Mapping[str, object]] | None = None
     servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # MCP servers of the manifest, with their fields
     memory_tables: MemoryTables = field(default_factory=MemoryTables)
+    manifest: Manifest | None = None
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:
@@ -61,6 +62,7 @@ class Project:
         """Take over what the manifest says of the names of the program."""
         self.connections, self.agents, self.servers = manifest.connections, manifest.agents, manifest.servers
         self.memory_tables = manifest.memory_tables
+        self.manifest = manifest
 
 
 def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics) -> Project:

@@ -25,13 +25,14 @@ class Nesting:
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """`function(*arguments)`, one level deeper."""
-        self.depth += 1
+        depth = self.depth
+        self.depth = depth + 1
         try:
-            if self.depth % SEGMENT:
+            if (depth + 1) % SEGMENT:
                 return function(*arguments)
             return on_fresh_stack(function, *arguments)
         finally:
-            self.depth -= 1
+            self.depth = depth
 
 
 def on_fresh_stack(function: Callable[..., T], *arguments: Any) -> T:

@@ -17,6 +17,7 @@ from .codegen.sizes import excesses
 from .diagnostics import Diagnostics
 from .loading import Reader, load, no_files
 from .manifest import Manifest
+from .resting import collector_resting
 from .source import Source, Span
 
 
@@ -44,13 +45,14 @@ def compile_source(
     """Compile the program whose root module is in `file`: the name positions show, relative to the project root (V-3.4). `read`
     gives its other files; `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
     checking. `manifest`: that of its project, whose errors are errors of the program (O-9.8)."""
-    result = check_source(data, file, read, manifest)
-    if emit and result.checked is not None and not result.diagnostics.has_errors:
-        stem = file.rpartition("/")[2].removesuffix(".conc")
-        _generate(result, file, name or stem)
-    if manifest is not None:
-        _add_manifest(result, manifest)
-    return result
+    with collector_resting():
+        result = check_source(data, file, read, manifest)
+        if emit and result.checked is not None and not result.diagnostics.has_errors:
+            stem = file.rpartition("/")[2].removesuffix(".conc")
+            _generate(result, file, name or stem)
+        if manifest is not None:
+            _add_manifest(result, manifest)
+        return result
 
 
 def _add_manifest(result: Compilation, manifest: Manifest) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
+_new = tuple.__new__
+
 
 class Span(NamedTuple):
     """Half-open range `[start, end)` of code-point offsets in the file called `file`."""
@@ -40,8 +42,9 @@ class Source:
         self.line_starts = _line_starts(text)
 
     def position(self, offset: int) -> Position:
-        line = bisect_right(self.line_starts, offset)
-        return Position(line, offset - self.line_starts[line - 1] + 1)
+        starts = self.line_starts
+        line = bisect_right(starts, offset)
+        return _new(Position, (line, offset - starts[line - 1] + 1))
 
     def line_text(self, line: int) -> str:
         """Text of a line (from 1) without its line end."""

@@ -66,10 +66,15 @@ def _read_embedder(tables: MemoryTables, name: str, fields: Mapping[str, Any], r
         if key not in fields:
             report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", example(("embedders", name, key)))
         elif not (isinstance(fields[key], str) and fields[key]):
-            report("E4004", ("embedders", name, key), f"`{key}` of [embedders.{name}] is a string", None)
+            report("E4004", ("embedders", name, key), f"`{key}` of [embedders.{name}] {_no_text(fields[key])}", None)
     held = {key: fields.get(key) for key in ("connection", "model")}
     if all(isinstance(value, str) and value for value in held.values()):
         tables.embedders[name] = {"kind": "connection", **held}
+
+
+def _no_text(value: object) -> str:
+    """What is wrong with a value that had to be a text."""
+    return "is empty" if value == "" else "is a string"
 
 
 def _count(value: object) -> Any:
@@ -104,7 +109,7 @@ def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
         if key == "namespace" and isinstance(value, str) and value:
             tables.namespace = value
         elif key == "namespace":
-            report("E4004", ("memory", key), "`namespace` of [memory] is a string", None)
+            report("E4004", ("memory", key), f"`namespace` of [memory] {_no_text(value)}", None)
         elif key != "defaults":
             report("E4001", ("memory", key), f"[memory] has no key `{key}`", known("keys", key, ("namespace", "defaults")))
         elif not isinstance(value, dict):

@@ -1,6 +1,7 @@
 """Static types as values.
 
-Shared by resolver, checker and codegen; equal types are equal objects by value. Must not know: trees, symbols, bytecode.
+Shared by resolver, checker and codegen; equal types are equal objects by value; the most frequent compare themselves, which
+mostly means that they are one object. Must not know: trees, symbols, bytecode.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class Simple(Type):
 
     name: str
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Simple and self.name == other.name)
+
     def spell(self, levels: int) -> str:
         return self.name
 
@@ -49,6 +53,9 @@ class Generic(Type):
 
     name: str
     arguments: tuple[Type, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Generic and self.name == other.name and self.arguments == other.arguments)
 
     def __post_init__(self) -> None:
         _weigh(self, self.arguments)
@@ -138,6 +145,12 @@ class Nominal(Type):
     def __post_init__(self) -> None:
         if self.arguments:
             _weigh(self, self.arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is Nominal and self.name == other.name and self.kind == other.kind and self.key == other.key
+            and self.arguments == other.arguments and self.plain == other.plain
+        )  # fmt: skip
 
     @property
     def unique_name(self) -> str:

@@ -13,6 +13,7 @@ import time
 
 from ..vm import link
 from ..vm.bytecode.codec import content_hash, encode
+from ..vm.bytecode.sha256 import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +46,9 @@ class Kept:
     def key(self) -> bytes:
         """The digest of all that code objects depend on."""
         if self.digest is None:
-            import hashlib
-
             image = self.program.content_hash or content_hash(encode(self.program.image))
             what = (image, sys.version, sys.implementation.cache_tag, sys.flags.optimize, translator(self.cache.began))
-            self.digest = hashlib.sha256(repr(what).encode()).digest()
+            self.digest = sha256(repr(what).encode()).digest()
         return self.digest
 
     @property

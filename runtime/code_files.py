@@ -5,19 +5,20 @@ Hands on `read` and `write`. Must not know: how code is translated, what a file 
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 import os
 import stat
 import time
 from contextlib import suppress
 
+from ..vm.bytecode.sha256 import sha256
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 MAGIC = b"CONCCODE"
-DIGEST = hashlib.sha256().digest_size
+DIGEST = sha256().digest_size
 LARGEST = 4 << 20  # bytes of a file
 ROOM, FILES = 64 << 20, 500  # bytes and files of the folder; the longest unused go first
 ABANDONED = 3600  # seconds after which a file that nobody finished goes
@@ -89,7 +90,7 @@ def content(folder: int, name: str, key: bytes) -> Any:
 
 
 def framed(key: bytes, body: bytes) -> bytes:
-    data = MAGIC + key + hashlib.sha256(key + body).digest() + body
+    data: bytes = MAGIC + key + sha256(key + body).digest() + body
     if len(data) > LARGEST:
         raise Unusable(f"it has {len(data)} bytes, the limit is {LARGEST}")
     return data
@@ -99,7 +100,7 @@ def unframed(key: bytes, data: bytes, name: str) -> Any:
     """The body, once its digest fits: marshal itself may crash on damaged data."""
     start = len(MAGIC) + DIGEST
     body = memoryview(data)[start + DIGEST :]
-    if data[:start] != MAGIC + key or data[start : start + DIGEST] != hashlib.sha256(key + bytes(body)).digest():
+    if data[:start] != MAGIC + key or data[start : start + DIGEST] != sha256(key + bytes(body)).digest():
         raise Unusable(f"{name} is damaged")
     return marshal.loads(body)
 

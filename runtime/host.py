@@ -6,7 +6,6 @@ Plain values and functions, given by the command line, the Python API and tests.
 from __future__ import annotations
 
 import os
-import random
 import sys
 import time
 
@@ -29,17 +28,23 @@ def log_to_stderr(level: str, text: str) -> None:
     print(f"[{level}] {text}", file=sys.stderr)
 
 
+def _random_bits(bits: int) -> int:
+    from random import getrandbits  # costs a start more than a run without numbers is worth
+
+    return getrandbits(bits)
+
+
 class Host:
     """What a session takes from outside.
 
     `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
-    seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
-    nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
-    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
-    nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
-    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system; `mcp` are the
-    fields of MCP servers by name, over those of declaration and manifest; `server(settings)` connects to one, None: through the
-    SDK;
+    seconds, `wall` the seconds since 1970 (`stored_wall`, where it differs, for what outlives the session); `random` gives
+    [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes nobody can foresee; `provider`, when given, makes the
+    provider of a connection. `args` are those of the program, `permissions` what it may touch, `folder` the directory its
+    paths start from, `network` what carries `std::http` (None: nothing does); `agents` are the fields of agents by connector,
+    over those of the manifest, in whose directory `project` their processes run; `children(name, arguments, env, folder)`
+    starts one of these, None: as a process of the system; `mcp` are the fields of MCP servers by name, over those of
+    declaration and manifest; `server(settings)` connects to one, None: through the SDK;
     `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
     `run(number, arguments)` calls a function of the program;
     `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
@@ -72,7 +77,8 @@ class Host:
         loop: Any = None,
         log: Callable[[str, str], object] = log_to_stderr,
         wall: Callable[[], float] = time.time,
-        random_bits: Callable[[int], int] = random.getrandbits,
+        stored_wall: Callable[[], float] | None = None,
+        random_bits: Callable[[int], int] = _random_bits,
         secure_bytes: Callable[[int], bytes] = os.urandom,
         args: Sequence[str] = (),
         permissions: Permissions | None = None,
@@ -112,6 +118,7 @@ class Host:
         self.loop = loop
         self.log = log
         self.wall = wall
+        self.stored_wall = stored_wall
         self.random_bits = random_bits
         self.secure_bytes = secure_bytes
         self.args = args

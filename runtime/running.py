@@ -51,10 +51,11 @@ if TYPE_CHECKING:
             """An emit of the runtime itself (O-5.30)."""
 
         async def call(
-            self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None
-        ) -> Any:
+            self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None,
+            contains: bool = False,
+        ) -> Any:  # fmt: skip
             """The value of a function of the program (its Code, or a Closure), run as a child of the task that waits for
-            `effect`; `started` gets the path of that child."""
+            `effect`; `started` gets the path of that child. With `contains` its panic is raised here, else it ends the run."""
 
         def future(self) -> Any:
             """A future of the loop that runs the session."""

@@ -6,6 +6,10 @@ text goes.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # Stand-ins for local servers such as `k` or `test` are no secrets, and replacing them would garble every text.
 SHORTEST_SECRET = 6
 
@@ -42,18 +46,18 @@ class Redactor:
                 text = text.replace(value, f"<secret {self._names[value]}>")
         return text
 
-    def split(self, text: str) -> list[str]:
-        """The text around the known values, with their names between: text, name, text, …"""
+    def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
+        """The text around the known values, with their names between: text, name, text, … `form`: how a value stands in it."""
         parts = [text]
         for value in self._ordered:
-            if value in text:
-                parts = [piece for at, part in enumerate(parts) for piece in self._pieces(part, value, at % 2 == 1)]
+            if form(value) in text:
+                parts = [piece for at, part in enumerate(parts) for piece in self._pieces(part, value, form, at % 2 == 1)]
         return parts
 
-    def _pieces(self, part: str, value: str, is_name: bool) -> list[str]:
+    def _pieces(self, part: str, value: str, form: Callable[[str], str], is_name: bool) -> list[str]:
         if is_name:
             return [part]
-        found = part.split(value)
+        found = part.split(form(value))
         return [piece for each in found for piece in (self._names[value], each)][1:]
 
     def value(self, name: str) -> str | None:

@@ -86,6 +86,7 @@ class Session:
         self.earlier = earlier
         self.generation: int = 0 if earlier is None else earlier.generation + 1
         self.name = ""  # told only to stores that others use too
+        self.written = b""  # the hash of the snapshot that its volatile logs go on from (M-14.6)
         image = program.image
         self.program = program
         self.host = host
@@ -94,9 +95,9 @@ class Session:
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores = open_stores(image, host)
         self.memories = Memories(
-            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place), host.token_counter),
-            namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
-            embedders=self._embedding,
+            declarations(image, self._step_function, host.token_counter, self.redactor.clean),
+            namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
+            listener=self.runtime_emit, hears=host.hears, stores=self.open_stores, embedders=self._embedding,
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -146,6 +147,9 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+
+    def _step_function(self, step: str, place: Sequence[int]) -> StepFunction:
+        return StepFunction(lambda: self.machine, step, place)
 
     def _embedding(self, said: dict[str, Any]) -> Embedding:
         from .embedders import embedding
@@ -299,9 +303,9 @@ class Session:
         root = self.machine.watched(task, lambda ended: None)
         while True:
             effects = self._step()
-            for effect in effects:
-                await self._perform(effect)
             if effects:
+                while effects:  # what is left in the list is not known here when a task is cancelled meanwhile
+                    await self._perform(effects.pop(0))
                 continue
             if root.task.status == DONE:
                 return root.task.result
@@ -319,7 +323,7 @@ class Session:
             try:
                 self.emit(effect.payload.channel, effect.payload.value)
             except Panic as panic:  # of a payload that is too large or too deep for JSON
-                raise self.machine.placed(effect.task, panic) from None
+                self.machine.panicked(effect.task, panic)
         elif effect.kind == "flush":
             self.emits.flush()
         elif effect.kind == "print":
@@ -346,16 +350,21 @@ class Session:
                     self.work.begin(effect, _then(settled.after(), value))
                     return
         except Panic as panic:
-            raise panic if panic.trace else self.machine.placed(effect.task, panic) from None
+            if panic.trace:
+                raise
+            self.machine.panicked(effect.task, panic)
+            return
         self.machine.resume(effect, value)
 
     # ------------------------------------------------------------ what performers use
 
     async def call(
-        self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None
-    ) -> Any:
+        self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None,
+        contains: bool = False,
+    ) -> Any:  # fmt: skip
         """Run a function of the program as a child of the task that waits for `effect`, and give its value; `started` gets the
-        path of the child. A cancellation here cancels the child; a panic in it ends the run."""
+        path of the child. A cancellation here cancels the child; a panic in it ends the run, or with `contains` this call alone:
+        it is raised here."""
         future = self.future()
 
         def done(task: Task) -> None:
@@ -363,15 +372,18 @@ class Session:
                 future.set_result(task.result)
 
         code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())
-        child = self.machine.call(effect, code, list(arguments), cells, done)
+        child = self.machine.call(effect, code, list(arguments), cells, done, contains)
         if started is not None:
             started(child.task.path)
         self.work.stir()
         try:
-            return await future
+            value = await future
         finally:
             if self.machine.cancel(child.task):
                 self.work.stir()
+        if child.panic is not None:
+            raise child.panic
+        return value
 
     def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
         """Work that outlives the answer to its effect (Work.hold)."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from .memory.stores.volatile import VolatileStore
+    from ..vm.values import MemoryRef
+    from .memory.states import Changes
     from .model_instances import ModelInstance
     from .performers.models import ModelCalls
     from .session import Session
@@ -33,11 +34,12 @@ WHAT = "session state"
 
 def dumped(session: Session) -> bytes:
     """SnapshotError for what no state can hold: more than 64 MiB."""
-    w = Writer(session.program, SnapshotSecrets(session))
+    secrets = SnapshotSecrets(session)
+    w = Writer(session.program, secrets, session.memories.head)
     roots = [
         session.initialised,
         stores.lowered(w, session.machine, False),
-        _logs(session),
+        lowered_logs(session, secrets, True),
         [[name, messages, _facts(w, facts)] for name, messages, facts in session.memories.beginnings()],
         _tool_states(w, session.state.get("tools")),
         _models(w, session.state.get("models")),
@@ -47,20 +49,30 @@ def dumped(session: Session) -> bytes:
     return w.sealed(WHAT, roots)
 
 
-def _logs(session: Session) -> list[Any]:
-    if not len(session.memories):
+def lowered_logs(session: Session, secrets: SnapshotSecrets, whole: bool) -> list[Any]:
+    """The volatile logs, or what was not written of them yet."""
+    if not session.memories.volatile_stores():
         return []
     from .memory import states  # with the code of a store, which a program without memories does not load (M-14.7)
 
-    return states.lowered(session.memories)
+    return states.lowered(session.memories, secrets, whole)
 
 
-def _read_logs(session: Session, rows: Any) -> VolatileStore | None:
-    if rows == []:
+def _read_logs(session: Session, secrets: SnapshotSecrets, rows: Any, handles: list[Any]) -> Changes | None:
+    if rows == [] and not handles:
         return None
     from .memory import states
 
-    return states.read(session.memories, rows)
+    changes = states.Logs().checked(session.memories, secrets, rows)
+    check_handles(session, handles, changes)
+    return changes
+
+
+def check_handles(session: Session, handles: list[tuple[MemoryRef, int]], changes: Changes) -> None:
+    """A handle and its volatile log were written at one moment (M-14.6)."""
+    for ref, version in handles:
+        if session.memories.differs(ref, version, changes):
+            raise misshapen(f"a handle of the memory {ref.name} with another version than its log")
 
 
 def _facts(w: Writer, facts: list[Any]) -> list[Any]:
@@ -88,12 +100,13 @@ def _instance(w: Writer, name: str, number: int, made: ModelInstance) -> list[An
 def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     """SnapshotError, and nothing has changed; or what makes the session go on from that state. Everything is made and checked
     here: the rest only puts it in its place."""
-    r = Reader(session.program, data, WHAT, SnapshotSecrets(session))
+    secrets = SnapshotSecrets(session)
+    r = Reader(session.program, data, WHAT, secrets)
     try:
         initialised, machine, logs, beginnings, tools, models, agent_calls, runs = r.roots
         r.flag(initialised)
         state = stores.read(r, machine, False)
-        volatile = _read_logs(session, logs)
+        volatile = _read_logs(session, secrets, logs, r.memories)
         begun = _beginnings(r, session, beginnings)
         tool_states = _read_tools(r, session, state.configured, tools)
         model_calls = _read_models(r, session, state.configured, models)
@@ -110,7 +123,10 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
             await agents.aclose()  # what they were told is no longer so; the next call starts them anew
         state.replace(session.machine)
         session.machine.root_count = max(runs, session.machine.root_count)
-        session.memories.begin_with(volatile, begun)
+        if volatile is not None:
+            volatile.take()
+        session.memories.begin_with(None if volatile is None else volatile.logs, begun)
+        session.written = b""
         session.state["tools"] = tool_states
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice
         session.state["models"] = model_calls

@@ -82,5 +82,13 @@ class _Loop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._thread_ended)
         return future
 
+    async def shutdown_default_executor(self, *timeout: Any) -> None:
+        """It waits for a thread of its own; from Python 3.12 on no longer than 300 s, which must not be skipped."""
+        self._threads += 1
+        try:
+            await super().shutdown_default_executor(*timeout)
+        finally:
+            self._threads -= 1
+
     def _thread_ended(self, future: Any) -> None:
         self._threads -= 1

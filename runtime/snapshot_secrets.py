@@ -10,6 +10,8 @@ from .outside_text import whole_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .running import Running
 
 
@@ -22,9 +24,9 @@ class SnapshotSecrets:
     def clean(self, text: str) -> str:
         return self.run.redactor.clean(text)
 
-    def split(self, text: str) -> list[str]:
-        """The text without secrets and, between its parts, their names."""
-        return self.run.redactor.split(text)
+    def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
+        """The text without secrets and, between its parts, their names; `form`: how one stands in it."""
+        return self.run.redactor.split(text, form)
 
     def value(self, name: str) -> str:
         """The secret of that name, if the program is granted its variable, else what a sink shows."""

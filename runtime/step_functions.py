@@ -26,6 +26,7 @@ class NoMemories:
     """A function that acts in the middle of a commit sees no memory."""
 
     failure: tuple[type[Exception], ...] = ()
+    serial: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
@@ -39,7 +40,7 @@ class NoMemories:
     def perform(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
         return self[ref.name]
 
-    def keyed(self, ref: Any, method: str, values: Any) -> Any:
+    def keyed(self, ref: Any, method: str, values: Any, task: Any) -> Any:
         return self[ref.name]
 
     def embeds(self, ref: Any) -> bool:
@@ -63,6 +64,7 @@ class StepMachine(Machine):
         self.stores = outer.stores
         self.outer = outer
         self.limit(outer.reserve, DEPTH, value_bytes=outer.value_bytes)
+        self.keeps_locals = outer.keeps_locals
         self.tiers(False)  # only the interpreter looks at what stops the other machine
 
     def refill(self, overdraft: int) -> int:
@@ -75,6 +77,9 @@ class StepMachine(Machine):
         task = self.new_task(None, code, list(arguments), cells)
         try:
             effects = self.step()
+        except Panic as panic:
+            panic.leave()
+            raise
         finally:
             self.outer.reserve -= self.used
         if task.status is not DONE or effects:

@@ -9,6 +9,7 @@ from inspect import isawaitable
 
 from ..vm.effects import Effect, ModelCall
 from ..vm.handles import message_array
+from ..vm.panics import Panic
 from ..vm.values import UNSET, Err, Ok, display
 from .step_functions import configured
 
@@ -43,7 +44,10 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
         async def by_function(previous: str, entries: list[Entry]) -> str:
             function = configured(run.machine, who, 2)
             messages = message_array([entry.message for entry in entries])
-            return _text(await run.call(effect, function, [previous, messages]))
+            try:
+                return _text(await run.call(effect, function, [previous, messages], contains=True))
+            except Panic as panic:
+                raise SummaryFailed(f"panic[{panic.code}]: {panic.message}") from None
 
         async def by_host(previous: str, entries: list[Entry]) -> str:
             given = run.host.summarizers.get(who[0])

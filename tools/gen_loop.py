@@ -1,7 +1,7 @@
 """Writes vm/generated/loop.py, the interpreter loop, from the opcode table, vm/ops.py and tools/loop_control.py (V-2.5).
 
-Each opcode's body is inlined with the top of the stack in a local; dispatch is a search tree over opcode numbers, renumbered so
-that frequent ones are found in few comparisons (speed.md, 2). `--check` fails when the committed file is stale.
+Each opcode's body is inlined with the top of the stack in a local; dispatch is a search tree (tools/loop_tree.py) in which
+frequent ones are found in few steps (speed.md, 2). `--check` fails when the committed file is stale.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES, Opcode
-from loop_control import CONTROL, LINKED_ONLY, WEIGHTS
+from loop_control import CONTROL, LINKED_ONLY
 from loop_fused import FUSED
+from loop_tree import Cells
+from loop_weights import WEIGHTS
 
 ROOT = Path(__file__).resolve().parent.parent
 OPS = ROOT / "vm" / "ops.py"
@@ -32,13 +34,25 @@ from __future__ import annotations
 
 {imports}
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {numbers}
 
+# where the loop looks for each number: the marks of its nodes
+MARKS = {marks}
+
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {fused}
+
+
+def node(number: int, operand: Any, following: Any) -> list[Any]:
+    """What the loop executes: an instruction and the node behind it."""
+    return [number, operand, following, *MARKS[number]]
 
 
 def run(machine, task):
@@ -54,7 +68,7 @@ def run(machine, task):
     fuel = machine.chunk()
     try:
         while True:
-            op, arg, ins = ins
+            op, arg, ins, near, far = ins
 {tree}
     except BaseException as error:
         machine.fuel += max(fuel, 0)
@@ -163,48 +177,30 @@ def fused_name(run: tuple[str, ...]) -> str:
     return "__".join(run)
 
 
-def tree(order: list[str], code: dict[str, list[str]], low: int, high: int, indent: str) -> list[str]:
-    """Nested comparisons over the numbers low..high-1, split where the weights balance."""
-    if high - low == 1:
-        lines = code[order[low]]
-        last = lines[-1].lstrip() if lines else ""
-        ends = not lines[-1].startswith(" ") and last.split(" ")[0] in ("continue", "return", "raise") if lines else False
-        return [f"{indent}# {order[low]}", *(indent + line for line in lines), *([] if ends else [indent + "continue"])]
-    total = sum(weight(order[i]) for i in range(low, high))
-    running, split = 0, low + 1
-    for i in range(low, high - 1):
-        running += weight(order[i])
-        split = i + 1
-        if running * 2 >= total:
-            break
-    left = tree(order, code, low, split, indent + "    ")
-    right = tree(order, code, split, high, indent)
-    return [f"{indent}if op < {split}:", *left, *right]
-
-
 def weight(name: str) -> int:
     return WEIGHTS.get(name, 1)
 
 
 def generate() -> str:
     code = bodies()
-    order = sorted(code, key=lambda name: (-weight(name), name))
+    cells = Cells(list(code), weight, code)
     _, names = operations()
     used = "\n".join(line for lines in code.values() for line in lines)
     wanted = sorted({n for n in [*names, *EXTRA] if n in _identifiers(used)} | {"as_panic"})
     ops_names = [n for n in wanted if n in names]
     imports = "from ..ops import (\n" + "".join(f"    {n},\n" for n in ops_names) + ")\n"
     imports += "from ..dispatch import (\n" + "".join(f"    {n},\n" for n in wanted if n not in names) + ")"
-    numbers = "{\n" + "".join(f'    "{name}": {number},\n' for number, name in enumerate(order)) + "}"
-    lines = tree(order, code, 0, len(order), " " * 12)
-    at = {name: number for number, name in enumerate(order)}
+    at = cells.numbers
+    numbers = "{\n" + "".join(f'    "{name}": {number},\n' for name, number in at.items()) + "}"
+    marks = "(\n" + "".join(f"    ({near}, {far}),\n" for near, far in cells.marks()) + ")"
+    lines = cells.lines(" " * 12)
     rows = "".join(f"    {run!r}: ({at[fused_name(run)]}, {fault}),\n" for run, (fault, _) in FUSED.items())
-    return HEAD.format(imports=imports, numbers=numbers, fused="{\n" + rows + "}", tree="\n".join(lines))
+    return HEAD.format(imports=imports, numbers=numbers, marks=marks, fused="{\n" + rows + "}", tree="\n".join(lines))
 
 
 EXTRA = (
-    "exec_call_method", "exec_call_inout", "changes_self",
-    "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic",
+    "method_entry", "exec_call_inout", "changes_self",
+    "SUSPENDED", "Invoke", "bad_call", "missing_value", "node_before", "not_fallible", "wrong_length", "debug", "as_panic",
 )  # fmt: skip
 
 

@@ -7,6 +7,11 @@ this chunk, `limit` of call depth. A text ends in `continue`, `return` or `raise
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
+VM = Path(__file__).resolve().parent.parent / "vm"
+
 JUMP_THERE = """\
 ins, cost = arg
 fuel -= cost
@@ -67,6 +72,59 @@ if value is SUSPENDED:
     return
 tos = value
 """
+
+# the receiver becomes `tos`, the arguments `new`
+METHOD_ARGUMENTS = """\
+n = arg.argc
+if n == 1:
+    new = [tos]
+    tos = pop()
+elif n:
+    push(tos)
+    new = st[-n:]
+    del st[-n:]
+    tos = pop()
+else:
+    new = []
+"""
+
+
+def door() -> str:
+    """The body of `exec_call_method` over the variables of the loop; what it returns is `value`."""
+    tree = ast.parse((VM / "dispatch.py").read_text(encoding="utf-8"))
+    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "exec_call_method")
+    names = {"receiver": "tos", "site": "arg", "arguments": "new"}
+    lines = []
+    for statement in function.body[1:]:  # behind the documentation
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name):
+                node.id = names.get(node.id, node.id)
+        made = ast.Assign([ast.Name("value")], statement.value, lineno=0) if isinstance(statement, ast.Return) else statement
+        lines.append(ast.unparse(made) + "\n")
+    return "".join(lines)
+
+
+METHOD = (
+    door()
+    + """\
+if value is SUSPENDED:
+    tos = pop()
+    task.state = (ins, locs, cells, code, tos)
+    machine.fuel += fuel
+    return
+if type(value) is Invoke:
+    tos = pop()
+    callee = value.code
+    new = value.arguments
+"""
+    + "".join(f"    {line}\n" for line in ENTER.splitlines())
+    + """\
+    locs = new + code.blank if code.blank else new
+    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+    continue
+tos = value
+"""
+)
 
 CONTROL: dict[str, str] = {
     "JUMP": JUMP_THERE,
@@ -166,29 +224,7 @@ tos = pop()
 machine.suspend(task, arg.effect, payload)
 """
     + SUSPEND,
-    "CALL_METHOD": """\
-push(tos)
-n = arg.argc
-new = st[len(st) - n:]
-del st[len(st) - n:]
-value = exec_call_method(machine, task, pop(), arg, new)
-if value is SUSPENDED:
-    tos = pop()
-    task.state = (ins, locs, cells, code, tos)
-    machine.fuel += fuel
-    return
-if type(value) is Invoke:
-    tos = pop()
-    callee = value.code
-    new = value.arguments
-"""
-    + "".join(f"    {line}\n" for line in ENTER.splitlines())
-    + """\
-    locs = new + code.blank if code.blank else new
-    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-    continue
-tos = value
-""",
+    "CALL_METHOD": METHOD_ARGUMENTS + METHOD,
     "CHANGES_SELF": """\
 tos = changes_self(machine, tos, arg)
 """,
@@ -359,39 +395,3 @@ return
 }
 
 LINKED_ONLY = ("LINK", "ENTER", "LOOP", "HALT")
-
-# How often each opcode of the linked form runs, in parts per ten thousand over benches/programs, every program counting alike
-# (`python benches/opcode_counts.py --weights`); the search tree is balanced by these. Opcodes that are not named weigh 1.
-WEIGHTS = {
-    "JUMP": 467, "CONST": 371, "NEXT__STORE__LOAD__LOAD": 361, "LOAD": 281, "CALL": 250, "STORE": 229, "INT": 220,
-    "LOAD__LOAD__INDEX_ARRAY": 213, "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 209, "LOAD__INT__ADD_INT__STORE__JUMP": 197,
-    "NEXT__STORE__LOAD": 190, "LOAD__STORE": 178, "LOOP": 20, "ADD_INT": 173, "ADD_INT__STORE__JUMP": 170, "CALL_BUILTIN": 163,
-    "LOAD__CONST": 156, "INT__ADD_INT": 147, "LOAD__INDEX_ARRAY": 147, "STORE__JUMP": 142, "ENTER": 20,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 130, "LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 128,
-    "STORE__LOAD__STORE__LOAD": 123, "LOAD__INT__LT_INT__JUMP_UNLESS": 119, "LOAD__INT__SUB_INT": 119, "MUL_INT": 118,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 115, "JUMP_UNLESS": 115, "INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 113,
-    "DIV_INT": 113, "LOAD__INT__REM_INT": 104, "LOAD__LOAD__MUL_FLOAT": 104, "LOAD__GET_FIELD": 99, "JOIN": 98, "RETURN": 95,
-    "LOAD_OWN__LOAD__SET_INDEX": 92, "INDEX_ARRAY": 89, "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 87,
-    "LOAD__LT_INT__JUMP_UNLESS": 85, "LOAD__LOAD__SUB_INT__STORE": 84, "STORE__LOAD": 82, "LOAD__INT__ADD_INT__STORE": 79,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 78, "ADD_INT__RETURN": 75, "LOAD__INT__NE_INT__JUMP_UNLESS": 74,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 74, "NEXT": 73, "STORE__LOAD__GET_ELEMENT": 69, "LOAD__LOAD__ADD_INT__STORE__JUMP": 66,
-    "LOAD__RETURN": 66, "REM_INT": 65, "LOAD__MUL_FLOAT": 65, "SUB_FLOAT": 64, "ADD_INT__STORE": 63, "LOAD_OWN__SET_FIELD": 63,
-    "LOAD__CALL_BUILTIN": 62, "LOAD__INT": 62, "TRY": 61, "LOAD__LOAD": 61, "INDEX_ARRAY__STORE": 57, "JUMP_UNLESS__LOAD": 57,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 57, "UNWRAP": 57, "FALSE": 55, "LE_INT__JUMP_UNLESS": 54, "LOAD__ADD_FLOAT": 53,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 48, "DUP": 48, "TUPLE": 48, "NEXT__SHARE": 47, "STORE__LOAD__LOAD__SHARE": 47,
-    "CALL_VALUE": 47, "OK__RETURN": 46, "CALL_BUILTIN__POP": 45, "CONCAT": 43, "LOAD__GET_ELEMENT": 41,
-    "GE_INT__JUMP_UNLESS": 41, "IS_ABSENT": 41, "LOAD__LOAD__ADD_INT": 39, "EQ_INT__JUMP_UNLESS": 38, "LT_INT__JUMP_IF": 38,
-    "INT__GT_INT__JUMP_UNLESS": 38, "GT_INT": 38, "INT__SUB_INT": 37, "LOAD__INT__EQ_INT__JUMP_UNLESS": 37,
-    "LOAD__INT__ADD_INT": 36, "ITERATE": 35, "LOAD_OWN__LOAD": 35, "GT_INT__JUMP_UNLESS": 32, "LOAD_CELL": 32,
-    "GET_PAYLOAD": 31, "STORE__LOAD__LOAD": 31, "GET_FIELD": 30, "GET_ELEMENT": 30, "LOAD__LOAD__EQ_INT__JUMP_IF": 29,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 29, "LOAD__GT_INT__JUMP_UNLESS": 28, "LOAD__LOAD__NE_INT__JUMP_UNLESS": 28,
-    "LOAD__LOAD__MUL_INT": 28, "INT__REM_INT": 28, "NEXT__STORE": 28, "INT__MUL_INT": 28, "TRUE__JUMP_UNLESS": 27,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 27, "LOAD_OWN__CALL_BUILTIN": 27, "RANGE": 26, "POP__JUMP": 25, "LOAD__MUL_INT": 24,
-    "EQ_INT__JUMP_IF": 23, "LOAD__IS_VARIANT__JUMP_UNLESS": 23, "LOAD__LOAD__ADD_INT__STORE": 22, "LOAD__SHARE": 22,
-    "MUL_FLOAT": 21, "LOAD__LOAD__SUB_INT": 21, "LOAD_OWN": 21, "LOAD__INT__SUB_INT__STORE__JUMP": 16, "EQ_INT": 16,
-    "LT_INT": 14, "IS_OK": 14, "OK": 14, "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 14, "TRUE": 13, "ADD_FLOAT": 13, "POP": 13,
-    "NEXT__SHARE__STORE": 12, "LOAD__INT__SUB_INT__STORE": 11, "DROP": 11, "VARIANT": 10, "LOAD__ADD_INT": 9, "JUMP_IF": 8,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 8, "STORE_CELL": 8, "DIV": 8, "ERROR": 8, "THROW": 8, "IS": 8, "GET_MEMBER": 8,
-    "INDEX_ARRAY__GET_FIELD": 6, "IS_SOME": 4, "SHARE__STORE": 3, "NONE": 3, "LOAD__INT__MUL_INT": 3, "SOME": 3,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 2, "INT__EQ_INT__JUMP_UNLESS": 2, "LOAD__LOAD__GT_INT__JUMP_UNLESS": 2, "EQ": 2,
-}  # fmt: skip

@@ -41,28 +41,32 @@ if TYPE_CHECKING:
 
     from .builtins import Row
     from .effects import Running
-    from .linked import Site
+    from .linked import Code, Site
     from .tasks import Task
 
 __all__ = [
-    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method",
-    "missing_value", "not_fallible", "wrong_length",
+    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method", "method_entry",
+    "missing_value", "node_before", "not_fallible", "wrong_length",
 ]  # fmt: skip
 
 
 def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method."""
-    entry = site.cache.get(type(receiver))
-    if entry is None:
-        entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
+
+    The loop holds this body itself: tools/loop_control.py copies it, a call of Python's own costs as much as the look-up."""
+    entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     return entry(machine, task, receiver, site, arguments)
 
 
+def method_entry(machine: Running, receiver: Any, site: Site) -> Any:
+    """What a site calls for receivers of this class, from now on. Panic P014 when they have no such method."""
+    entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    return entry
+
+
 def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
-    """What `exec_call_method` would call if that neither ends the slice nor needs the task; None if it may."""
-    entry = site.cache.get(type(receiver))
-    if entry is None:
-        entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    """What the site would call if that neither ends the slice nor needs the task; None if it may."""
+    entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _found(machine, receiver, site)
     return entry if entry in (_program_call, _language_call, _pure_call, _field_call) else None
@@ -266,6 +270,12 @@ def bad_call(callee: Any, count: int) -> Panic:
     return Panic("P015", f"the function expects {callee.function.argc} arguments, given {count}")
 
 
+def node_before(code: Code, following: Any, count: int) -> Any:
+    """The node `count` before `following`: of an opcode within a run that one node stands for."""
+    at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+    return code.nodes[at - count]
+
+
 def missing_value() -> Any:
     return make_error("RuntimeError", None, ("missing value",))
 
@@ -282,7 +292,7 @@ def as_panic(error: BaseException) -> BaseException:
     """What leaves the loop: panics and interrupts as they are; a Python error of a value of another kind, which only a typed
     opcode in a foreign image can meet, as P007 (G-4.4)."""
     if isinstance(error, (TypeError, AttributeError, KeyError, IndexError, ValueError, OverflowError)):
-        return Panic("P007", f"a value of another kind than its instruction expects ({type(error).__name__})")
+        return Panic("P007", "a value of another kind than its instruction expects")
     if isinstance(error, RecursionError):
         return Panic("P103", "value nested too deeply")
     if isinstance(error, MemoryError):

@@ -104,15 +104,19 @@ def _checked(site: Site, arguments: list[Any]) -> list[Any]:
 
 
 def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    role, content = arguments_of(site, arguments, ("role", "content"))
-    expect(content, str, "String")
-    _check_role(role)
-    if machine.memories.waits(memory, "append", task):
+    plain = len(arguments) == 2 and not site.names
+    role, content = arguments if plain else arguments_of(site, arguments, ("role", "content"))
+    if type(content) is not str:
+        expect(content, str, "String")
+    if role not in ROLES:
+        _check_role(role)
+    memories = machine.memories
+    if memory.name in memories.serial and memories.waits(memory, "append", task):
         machine.suspend(task, "memory", MemoryUse(memory, "append", [role, content]))
         return SUSPENDED
     try:
-        machine.memories.written(memory, task).append(role, content)
-    except machine.memories.failure as failure:
+        memories.written(memory, task).append(role, content)
+    except memories.failure as failure:
         raise store_failure(failure) from None
     return None
 
@@ -166,7 +170,11 @@ def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arg
     unknown = [name for name in site.names if name not in memory.names]
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
-    return machine.memories.keyed(memory, site.name, dict(zip(site.names, arguments, strict=True)))
+    values = dict(zip(site.names, arguments, strict=True))
+    if machine.memories.waits(memory, site.name, task):
+        machine.suspend(task, "memory", MemoryUse(memory, site.name, [values]))
+        return SUSPENDED
+    return machine.memories.keyed(memory, site.name, values, task)
 
 
 def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:

@@ -1,7 +1,7 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
 
 Hands on `Program` and `Code`. Functions are linked when they are first called. A node is the list [opcode number of the loop,
-operand, next node]. Must not know: tasks, effects.
+operand, next node, its marks in the loop's search tree]. Must not know: tasks, effects.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
 from .context_slots import linked_slots
 from .declared_types import DeclaredTypes
-from .generated.loop import FUSED, NUMBERS
+from .fusion import fuse
+from .generated.loop import NUMBERS, node
 from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
 from .values import (
+    NONE,
     AgentRef,
     EnumType,
     EnumValue,
@@ -40,20 +42,9 @@ if TYPE_CHECKING:
 
     from .bytecode.verify import Verified
 
-_HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
-
-
-def _lengths() -> dict[tuple[str, ...], tuple[int, ...]]:
-    """The lengths of the runs that become one node, longest first, by their first two opcodes."""
-    found: dict[tuple[str, ...], set[int]] = {}
-    for run in FUSED:
-        found.setdefault(run[:2], set()).add(len(run))
-    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
-
-
-_LENGTHS = _lengths()
+_LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
 
 
 class Program:
@@ -69,7 +60,7 @@ class Program:
         errors = {index for t in image.types if t[0] == "errors" for index in t[1]}
         self.classes = [self._class_of(t, index in errors) for index, t in enumerate(image.types)]
         self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
-        self.codes = [Code(self, n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
+        self.codes = [Code(self, n, f, self.begin) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
         self.agents = [AgentRef(a.name) for a in image.agents]
@@ -93,12 +84,12 @@ class Program:
         self.kept: Any = None  # of the host: its `read()` gives what other processes have translated (V-7.2), or None
         self.content_hash: str | None = None  # of the file it was read from
         self.layout: Any = None  # of vm/snapshot, once something is written or read
-        self.halt: list[Any] = [NUMBERS["HALT"], None, None]
+        self.halt: list[Any] = node(NUMBERS["HALT"], None, None)
         self._tables = self._operand_tables()
 
     def begin(self, code: Code) -> list[Any]:
         """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
-        return [NUMBERS["LINK"], code, None]
+        return node(NUMBERS["LINK"], code, None)
 
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
         """The handle of a declaration that offers tools, or of a scope of it."""
@@ -217,17 +208,17 @@ class Program:
         listing = self.verified.functions[code.number]
         instructions = listing.instructions
         at = listing.index_of
-        nodes: list[list[Any]] = [[_NUMBER[number], operand, None] for _, number, operand in instructions]
-        for node, following in zip(nodes, nodes[1:], strict=False):
-            node[2] = following
+        nodes: list[list[Any]] = [node(_NUMBER[number], operand, None) for _, number, operand in instructions]
+        for before, following in zip(nodes, nodes[1:], strict=False):
+            before[2] = following
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
-        fuse(code, nodes, [OPCODES[number].name for _, number, _ in instructions], self._targets(code, instructions, at))
+        fuse(code, nodes, [number for _, number, _ in instructions], self._targets(code, instructions, at))
         code.nodes = nodes
         code.cost = costs[0]
-        code.entry = [NUMBERS["ENTER"], code, nodes[0]]
+        code.entry = node(NUMBERS["ENTER"], code, nodes[0])
         return code.entry
 
     def untranslated(self, code: Code) -> None:
@@ -246,7 +237,7 @@ class Program:
         """Another machine has."""
         for code, site in self.uncounted:
             if site is None:
-                code.entry = [NUMBERS["ENTER"], code, code.nodes[0]]
+                code.entry = node(NUMBERS["ENTER"], code, code.nodes[0])
             else:
                 site.hook()
         self.uncounted = []
@@ -259,8 +250,8 @@ class Program:
             if OPCODES[number].name == "JUMP" and at[operand] <= index and depths[index] >= 0:
                 head = at[operand]
                 if head not in sites:
-                    sites[head] = [NUMBERS["LOOP"], LoopSite(code, head, depths[head], nodes[head], records), nodes[head]]
-                    sites[head][1].counting = sites[head]
+                    site = LoopSite(code, head, depths[head], nodes[head], records)
+                    sites[head] = site.counting = node(NUMBERS["LOOP"], site, nodes[head])
                 nodes[index][1][0] = sites[head]
                 sites[head][1].jumps.append(nodes[index][1])
 
@@ -296,6 +287,8 @@ class Program:
             if op.name == "PARSE_AS":
                 return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
+        if kind is k.NONE:
+            return _LITERALS.get(op.name)
         return f"f{operand}" if kind is k.FIELD else operand
 
     def _handler(
@@ -336,7 +329,7 @@ class Program:
         """Of the instruction before a node."""
         if following is not None and following[0] in _COUNTING:
             following = following[2]
-        index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+        index = next((i for i, one in enumerate(code.nodes) if one is following), len(code.nodes))
         index = code.faults.get(index, max(index - 1, 0))
         return self.verified.functions[code.number].instructions[index][0]
 
@@ -351,35 +344,6 @@ def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
     base = memory if memory.of is None else image.memories[memory.of]
     names = tuple(base.steps.get("keys", ()))
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
-
-
-def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]) -> None:
-    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. A run is entered at its first opcode
-    only, so the nodes inside are never reached; they stay in place for positions."""
-    lengths = _fewest(names, targets)
-    at = 0
-    while at < len(nodes):
-        length = lengths[at]
-        if length > 1:
-            number, fault = FUSED[tuple(names[at : at + length])]
-            operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
-            nodes[at][:] = [number, operands, nodes[at + length - 1][2]]
-            code.faults[at + length] = at + fault
-        at += length
-
-
-def _fewest(names: list[str], targets: set[int]) -> list[int]:
-    """The length of the run that begins at each opcode, 1 for none, if there are to be the fewest from there to the end."""
-    chosen = [1] * len(names)
-    left = [0] * (len(names) + 1)
-    for at in range(len(names) - 1, -1, -1):
-        left[at] = left[at + 1] + 1
-        for length in _LENGTHS.get(tuple(names[at : at + 2]), ()):
-            end = at + length
-            fits = end <= len(names) and tuple(names[at:end]) in FUSED and targets.isdisjoint(range(at + 1, end))
-            if fits and left[end] < left[at] - 1:
-                left[at], chosen[at] = left[end] + 1, length
-    return chosen
 
 
 def run_costs(flows: list[str]) -> list[int]:

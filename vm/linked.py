@@ -12,6 +12,7 @@ from .values.records import Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -29,7 +30,7 @@ class Code:
         "returns_option", "faults", "inout", "home", "hits",
     )  # fmt: skip
 
-    def __init__(self, home: Any, number: int, function: im.Function, link_number: int) -> None:
+    def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
         self.home = home
         self.number = number
         # an anonymous function displays as <fn> (L-5.1.15); traces call it by the name in the image
@@ -39,7 +40,7 @@ class Code:
         self.blank: list[Any] = [None] * (function.slots - self.argc)
         self.cell_count = function.cells
         self.captures: list[int] = function.captures
-        self.entry: list[Any] = [link_number, self, None]
+        self.entry = begin(self)
         self.cost = 0
         self.nodes: list[list[Any]] = []
         self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail

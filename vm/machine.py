@@ -183,7 +183,8 @@ class Machine(Scheduler):
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
             self.running = None
-            raise self.placed(task, panic) from None
+            self.panicked(task, panic)
+            return
         finally:
             limits.string = before
         self.running = None
@@ -199,16 +200,29 @@ class Machine(Scheduler):
         self.end_calls(task)
         self.ready(task)
 
+    def panicked(self, task: Task, panic: Panic) -> None:
+        """A panic of a task, or of the effect it waited for: raises it, with its place, unless a call of the host contains it."""
+        self._place(task, panic)
+        if not self.contained(task, panic):
+            raise self._ended(panic) from None
+
     def placed(self, task: Task, panic: Panic) -> Panic:
-        """The panic of a task, or of the effect it waits for, with its place; it ends the run (O-6.15)."""
-        frames = self._frames(task)
-        panic.trace = tuple((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames)
-        if self.keeps_locals:
-            panic.locals = tuple(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames)
-        panic.position = panic.trace[0][1:] if panic.trace else None
+        """The panic with its place; it ends the run (O-6.15)."""
+        self._place(task, panic)
+        return self._ended(panic)
+
+    def _ended(self, panic: Panic) -> Panic:
         self.panic = panic
         self.cancel_all()
         return panic
+
+    def _place(self, task: Task, panic: Panic) -> None:
+        frames = self._frames(task)
+        trace, variables = panic.inside
+        panic.trace = (*trace, *((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames))
+        if self.keeps_locals:
+            panic.locals = (*variables, *(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames))
+        panic.position = panic.trace[0][1:] if panic.trace else None
 
     # ------------------------------------------------------------ what the loop calls
 
@@ -234,12 +248,15 @@ class Machine(Scheduler):
     def configure(self, target: tuple[str, int, str], value: Any) -> None:
         self.configured[target] = value
 
-    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> HostCall:
+    def call(
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        contains: bool = False,
+    ) -> HostCall:  # fmt: skip
         """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:
             raise self.too_deep()
-        return super().call(effect, code, arguments, captured, done)
+        return super().call(effect, code, arguments, captured, done, contains)
 
     def too_deep(self) -> Panic:
         return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")

@@ -3,7 +3,7 @@
 A function per opcode that needs no control over the machine: its parameters are the left side of the opcode's picture, then, by
 name, what else it needs: `operand` (the linked operand), `locals_`, `cells`. Its return value is the right side. The interpreter
 loop is generated from these bodies (tools/gen_loop.py), the translator pastes them. Opcodes that move between
-instructions, frames or tasks have their meaning in `vm/loop_control.py`.
+instructions, frames or tasks have their meaning in `tools/loop_control.py`.
 Must not know: frames, tasks, the host.
 """
 
@@ -64,6 +64,7 @@ from .values import (
     index as read_index,
 )
 from .values.limits import check_concat, join, limits  # noqa: F401 - the loop takes its names from here
+from .values.sharing import PLAIN  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

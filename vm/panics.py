@@ -55,10 +55,11 @@ class Panic(Exception):
     """A panic on its way out of the program; nothing in the language catches it (L-5.12.5).
 
     `position` and `trace` stay empty until the machine, which alone knows its frames, adds them; so does `locals`, per frame of
-    the trace the names and values of its variables, where the machine keeps them.
+    the trace the names and values of its variables, where the machine keeps them. `inside`: trace and locals in a machine that
+    ran a function for this one; they come first.
     """
 
-    __slots__ = ("code", "message", "position", "trace", "locals")
+    __slots__ = ("code", "message", "position", "trace", "locals", "inside")
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -67,6 +68,12 @@ class Panic(Exception):
         self.position: Any = None
         self.trace: tuple[Any, ...] = ()
         self.locals: tuple[dict[str, Any], ...] = ()
+        self.inside: tuple[tuple[Any, ...], tuple[dict[str, Any], ...]] = (), ()
+
+    def leave(self) -> None:
+        """Hands the panic from the machine that placed it to the one that waits for it."""
+        self.inside = self.trace, self.locals
+        self.position, self.trace, self.locals = None, (), ()
 
     def __str__(self) -> str:
         """The line L-5.13.1 prescribes."""

@@ -254,7 +254,10 @@ class Scheduler:
 
     # ------------------------------------------------------------ what the host calls
 
-    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> HostCall:
+    def call(
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        contains: bool = False,
+    ) -> HostCall:  # fmt: skip
         """Run a function as a child of the task that waits for `effect`; `done` gets the child when it has ended."""
         parent = effect.task
         if parent.effect is not effect:
@@ -262,13 +265,25 @@ class Scheduler:
         parent.calls += 1
         self._rest(parent)  # it waits for its child: all places could be taken by such parents
         task = self.new_task(parent, code, arguments, [*captured, *[None] * (code.cell_count - len(captured))])
-        return self.watched(task, done)
+        return self.watched(task, done, contains)
 
-    def watched(self, task: Task, done: Callable[[Task], None]) -> HostCall:
+    def watched(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> HostCall:
         """The host's record of a task that it waits for."""
-        call = HostCall(task, done)
+        call = HostCall(task, done, contains)
         task.watchers.append(call)
         return call
+
+    def contained(self, task: Task, panic: Panic) -> bool:
+        """Whether the host runs the task, or one above it, in a call that contains panics: only that ends."""
+        above: Task | None = task
+        while above is not None:
+            call = next((one for one in above.watchers if type(one) is HostCall and one.contains), None)
+            if call is not None:
+                call.panic = panic
+                self.cancel(above)
+                return True
+            above = above.parent
+        return False
 
     def end_calls(self, parent: Task) -> None:
         """The effect is answered: whatever still runs for it is cancelled."""

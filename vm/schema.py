@@ -44,6 +44,7 @@ def tool_name(owner: str, method: str) -> str:
 
 
 STORE_METHODS = ("get", "set", "query")
+RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.43)
 
 
 def store_name(store: str, scope: Sequence[str]) -> str:

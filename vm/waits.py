@@ -155,13 +155,16 @@ class AllEnded(Wait):
 
 
 class HostCall:
-    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended."""
+    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended. With
+    `contains` a panic ends this task alone, and stands in `panic` then."""
 
-    __slots__ = ("task", "done")
+    __slots__ = ("task", "done", "contains", "panic")
 
-    def __init__(self, task: Task, done: Callable[[Task], None]) -> None:
+    def __init__(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> None:
         self.task = task
         self.done = done
+        self.contains = contains
+        self.panic: Panic | None = None
 
     def ended(self, machine: Machine, ended: Task) -> None:
         parent = ended.parent

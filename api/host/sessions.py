@@ -65,6 +65,7 @@ class Session:
         and gets an `Emit`. Exceptions of a listener are logged and ignored."""
         if fn is None:
             return lambda given: self.on(channel, given)
+        _require_callable("on", channel, fn)
         self._listeners.setdefault(channel, []).append(fn)
         if self._hears():
             self._session.memories.listen()
@@ -85,6 +86,7 @@ class Session:
         its exception is `EmitError::HandlerFailed`. One handler per channel, the last counts. Without `fn` it is a decorator."""
         if fn is None:
             return lambda given: self.on_emit(channel, given)
+        _require_callable("on_emit", channel, fn)
         self._handlers[channel] = fn
         return fn
 
@@ -380,3 +382,9 @@ def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named:
     shown = ", ".join(name if default is None else f"{name}=…" for name, _, default in parameters)
     wrong = [f"{what} {', '.join(map(repr, of))}" for what, of in (("lacks", missing), ("twice", doubled), ("no", unknown)) if of]
     raise TypeError(f"{function}({shown}): {'; '.join(wrong) or f'{len(args)} arguments given'}")
+
+
+def _require_callable(method: str, channel: str, fn: object) -> None:
+    """Said where it is written: an emit, which comes later, only logs what a listener does wrong."""
+    if not callable(fn):
+        raise TypeError(f"{method}({channel!r}): expected a function, got {type(fn).__name__}")

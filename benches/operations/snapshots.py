@@ -1,4 +1,6 @@
-"""V-8.9: a snapshot of a run that waits at a model call, five frames deep with ten small values, written and read again."""
+"""V-8.9: a snapshot of a run that waits at a model call, five frames deep with ten small values, written and read again; M-14.6:
+one after an append to a log of many messages.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 from concerto.runtime.providers.base import Provider
 from concerto.runtime.records import Reply
 from concerto.runtime.session import Session
-from concerto.runtime.suspension import resume, snapshot
+from concerto.runtime.suspension import Snapshots, resume, snapshot
 
 from ..execution import Concerto, Failed, require
 from ..figures import Figure, Target
@@ -77,4 +79,29 @@ def snapshots(plan: Plan) -> list[Figure]:
         Figure("snapshot", written.median / ROUNDS * 1e3, "ms", TIME, spread=written.spread, note=f"written: {note}"),
         Figure("snapshot_read", read.median / ROUNDS * 1e3, "ms", spread=read.spread, note="read into a new machine"),
         Figure("snapshot_size", provider.size / 1024, "KiB", SIZE, note="of the same"),
+        *_news(plan),
+    ]
+
+
+def _news(plan: Plan) -> list[Figure]:
+    """Of a session that does nothing else."""
+    program = Concerto("memory log: Memory = Memory::new();\nfn main() { }")
+    session = Session(program.program, program.host([]))
+    log, size = session.memories["log"], 1_000 if plan.quick else 100_000
+    for number in range(size):
+        log.append("user", f"message {number}")
+    snapshots = Snapshots(session)
+    whole = len(snapshots.write())
+
+    def written() -> int:
+        log.append("user", "one more")
+        return len(snapshots.write())
+
+    new = written()
+    require(new < 1_000 < whole, True)
+    (samples,) = interleave([lambda: [written() for _ in range(ROUNDS)]], plan)
+    note = f"after one more message in a log of {size:,}"
+    return [
+        Figure("snapshot_news", samples.median / ROUNDS * 1e3, "ms", spread=samples.spread, note=f"written {note}"),
+        Figure("snapshot_news_size", new / 1024, "KiB", note=f"{note}; all of it has {whole / 1024:,.0f} KiB"),
     ]

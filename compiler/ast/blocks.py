@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from .nodes import Decorator, Expr, Ident, Node, Pattern, Stmt, TypeExpr, annotation
+from .nodes import Decorator, Expr, Ident, Node, Pattern, Stmt, TypeExpr, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Block(Expr):
     """`{ statements; result }`; `result` is the final expression without `;`, or None."""
 
@@ -16,7 +16,7 @@ class Block(Expr):
     result: Expr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class If(Expr):
     """`otherwise` is a Block, another If, or None."""
 
@@ -25,20 +25,20 @@ class If(Expr):
     otherwise: Expr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class MatchArm(Node):
     pattern: Pattern
     guard: Expr | None
     body: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Match(Expr):
     subject: Expr
     arms: list[MatchArm]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class For(Expr):
     label: Ident | None
     pattern: Pattern
@@ -47,20 +47,20 @@ class For(Expr):
     failure: Any = annotation()  # over a Stream: the coercion of the error that cuts it, or None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class While(Expr):
     label: Ident | None
     condition: Expr
     body: Block
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Loop(Expr):
     label: Ident | None
     body: Block
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class CatchClause(Node):
     """`catch`, `catch T`, `catch T(e)`."""
 
@@ -71,14 +71,14 @@ class CatchClause(Node):
     caught: Any = annotation()  # checker Type it catches, None for all
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Try(Expr):
     body: Block
     catches: list[CatchClause]
     rethrow: Any = annotation()  # (type, coercion) of errors that no clause catches and that are converted on their way outward
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Parameter(Node):
     """`name: type = default`, or `self` / `mut self` (`is_self`).
 
@@ -95,7 +95,7 @@ class Parameter(Node):
     binding: Any = annotation()  # its Local
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Closure(Expr):
     """`|a, b: T| body`, `|| -> T { … }`, and `fn (a: A) -> T { … }` (`function_form`)."""
 
@@ -106,22 +106,22 @@ class Closure(Expr):
     scope: Any = annotation()  # resolver.symbols.FunctionScope
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Return(Expr):
     value: Expr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Throw(Expr):
     value: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Break(Expr):
     label: Ident | None
     value: Expr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Continue(Expr):
     label: Ident | None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from .blocks import Block
-from .nodes import Expr, Node, Pattern, annotation
+from .nodes import Expr, Node, Pattern, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Await(Expr):
     """`await operand` (`postfix` false) or `operand.await`."""
 
@@ -18,13 +17,13 @@ class Await(Expr):
     tasks: Any = annotation()  # list[TaskBody]: of the elements of a tuple
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Spawn(Expr):
     operand: Expr
     task: Any = annotation()  # TaskBody
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TaskBody(Expr):
     """What runs in a task of its own, or an `async` block; made by the resolver around an expression of the tree. `kind`: await,
     race, spawn, parallel, async, listen; `pattern` takes the element of a `parallel for`."""
@@ -35,13 +34,13 @@ class TaskBody(Expr):
     scope: Any = annotation()  # resolver.symbols.FunctionScope
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class AsyncBlock(Expr):
     body: Block
     task: Any = annotation()  # TaskBody
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ParallelFor(Expr):
     pattern: Pattern
     iterable: Expr
@@ -50,7 +49,7 @@ class ParallelFor(Expr):
     task: Any = annotation()  # TaskBody
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ListenHandler(Node):
     """Written as a match arm; L-2.6.6 is checked after parsing."""
 
@@ -61,7 +60,7 @@ class ListenHandler(Node):
     schema: Any = annotation()  # StructSymbol that its parameter is annotated with
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Listen(Expr):
     operand: Expr
     handlers: list[ListenHandler]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .blocks import Block, Parameter
 from .expressions import MethodCall
-from .nodes import Decorator, Expr, Ident, Item, Node, TypeExpr, annotation
+from .nodes import Decorator, Expr, Ident, Item, Node, TypeExpr, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TypeParameter(Node):
     name: Ident
     bounds: list[TypeExpr]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class SlotRef(Node):
     owner: Ident
     slot: Ident
@@ -26,7 +26,7 @@ class SlotRef(Node):
     kind: Any = annotation()  # the word of its clause
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Clause(Node):
     """`needs a.b, c.d` or `reads …` (`kind` is the word)."""
 
@@ -35,7 +35,7 @@ class Clause(Node):
     failure: Any = annotation()  # checker.coercions.Coercion of the error for the function's result
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Function(Item):
     """`body` is None when it ends in `;`."""
 
@@ -49,7 +49,7 @@ class Function(Item):
     scope: Any = annotation()  # resolver.symbols.FunctionScope
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Field(Node):
     name: Ident
     type: TypeExpr
@@ -60,14 +60,14 @@ class Field(Node):
     doc: str | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Struct(Item):
     name: Ident
     type_parameters: list[TypeParameter]
     fields: list[Field]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Schema(Item):
     """`fields` is None for the body-less `schema T;`."""
 
@@ -76,7 +76,7 @@ class Schema(Item):
     fields: list[Field] | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Variant(Node):
     """Unit (`items` and `fields` None), tuple (`items`) or struct (`fields`)."""
 
@@ -86,21 +86,21 @@ class Variant(Node):
     doc: str | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Enum(Item):
     name: Ident
     type_parameters: list[TypeParameter]
     variants: list[Variant]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Trait(Item):
     name: Ident
     type_parameters: list[TypeParameter]
     methods: list[Function]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Impl(Item):
     """`impl T { … }` (`trait` None) or `impl X for T { … }`."""
 
@@ -110,21 +110,21 @@ class Impl(Item):
     methods: list[Function]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Const(Item):
     name: Ident
     type: TypeExpr
     value: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TypeAlias(Item):
     name: Ident
     type_parameters: list[TypeParameter]
     target: TypeExpr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class UseTree(Node):
     """`path`, `path as alias`, `path::*` (`glob`), `path::{…}` (`group`)."""
 
@@ -134,12 +134,12 @@ class UseTree(Node):
     group: list[UseTree] | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Use(Item):
     tree: UseTree
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class InitStatement(Node):
     """`NAME.method(…);` at module level (O-0.7)."""
 
@@ -149,7 +149,7 @@ class InitStatement(Node):
 TopLevel = Item | InitStatement
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Module(Item):
     """`mod a;` (`items` None) or `mod a { … }`."""
 

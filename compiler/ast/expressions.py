@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from .nodes import Argument, Expr, Ident, Node, TypeExpr, annotation
+from .nodes import Argument, Expr, Ident, Node, TypeExpr, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class IntLiteral(Expr):
     """`value` may be 2**63 only directly under unary minus (L-1.4.1)."""
 
     value: int
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class FloatLiteral(Expr):
     value: float
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class StringLiteral(Expr):
     """`word`: written bare, as the tier of a fact (M-2.6)."""
 
@@ -28,24 +28,24 @@ class StringLiteral(Expr):
     word: bool = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class BoolLiteral(Expr):
     value: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class NilLiteral(Expr):
     pass
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Interpolation(Expr):
     """A string with holes: `parts` are StringLiteral (text, may be missing between holes) and other expressions (holes)."""
 
     parts: list[Expr]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class PathExpr(Expr):
     """A name or path: `x`, `self`, `a::b`, `Set<Int>::new`. One segment and no arguments is the plain name."""
 
@@ -55,12 +55,12 @@ class PathExpr(Expr):
     binding: Any = annotation()  # resolver.symbols.Symbol it denotes
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ArrayExpr(Expr):
     items: list[Expr]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class MapEntry(Node):
     """`key: value`. A key written as one bare word is a StringLiteral of that word (L-2.6.2); `(k)` keeps the expression k."""
 
@@ -68,24 +68,24 @@ class MapEntry(Node):
     value: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class MapExpr(Expr):
     entries: list[MapEntry]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TupleExpr(Expr):
     items: list[Expr]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class GroupExpr(Expr):
     """`(e)`: kept for the formatter and for L-2.6.2; means what `inner` means."""
 
     inner: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class FieldInit(Node):
     """`name: value`; `x` alone is `x: x` with `shorthand` set."""
 
@@ -94,7 +94,7 @@ class FieldInit(Node):
     shorthand: bool = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class StructExpr(Expr):
     """`Path<T> { a: 1, b, ..base }`."""
 
@@ -105,14 +105,14 @@ class StructExpr(Expr):
     binding: Any = annotation()  # the struct, schema or variant symbol
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class RangeExpr(Expr):
     start: Expr | None
     end: Expr | None
     inclusive: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Unary(Expr):
     """`operator` is `-` or `!`."""
 
@@ -120,7 +120,7 @@ class Unary(Expr):
     operand: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Binary(Expr):
     """Arithmetic, comparison, `&&`, `||`, `??`. `operator` is the token's text."""
 
@@ -129,7 +129,7 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Assign(Expr):
     """`target = value` (`operator` is `=`) or `target op= value` (`operator` is `+=` …)."""
 
@@ -138,7 +138,7 @@ class Assign(Expr):
     value: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Pipe(Expr):
     """`left |> …` after L-2.3.1 and L-2.3.2: `applied` is the rewritten call, which holds `left` as an argument."""
 
@@ -147,13 +147,13 @@ class Pipe(Expr):
     applied: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Cast(Expr):
     operand: Expr
     target: TypeExpr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Propagate(Expr):
     """`operand?`."""
 
@@ -161,7 +161,7 @@ class Propagate(Expr):
     failure: Any = annotation()  # the coercion of the error on its way to its target, or None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Call(Expr):
     """`callee(arguments)`. `a::b::f<T>(x)` has a PathExpr callee with type arguments."""
 
@@ -171,7 +171,7 @@ class Call(Expr):
     tasks: Any = annotation()  # list[TaskBody]: the operands of `race`
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class MethodCall(Expr):
     """`receiver.name<T>(arguments)`."""
 
@@ -183,7 +183,7 @@ class MethodCall(Expr):
     held: Any = annotation()  # SlotRefs of the clauses of the function that may see what it writes
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class FieldAccess(Expr):
     """`receiver.name` without a call. `receiver.name<T>` without call is refused by the checker."""
 
@@ -194,7 +194,7 @@ class FieldAccess(Expr):
     held: Any = annotation()  # SlotRef of the clause that loads this slot at entry
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TupleAccess(Expr):
     """`receiver.N`."""
 
@@ -202,12 +202,12 @@ class TupleAccess(Expr):
     index: int
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Index(Expr):
     receiver: Expr
     index: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ErrorExpr(Expr):
     """Stands where recovery gave up; has type Any and causes no second diagnostic."""

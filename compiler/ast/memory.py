@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from .nodes import Expr, Ident, Item, Node, TypeExpr
+from .nodes import Expr, Ident, Item, Node, TypeExpr, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Slot(Node):
     name: Ident
     mutable: bool
@@ -15,7 +13,7 @@ class Slot(Node):
     default: Expr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Tier(Node):
     """`persistent`, `session` or `ephemeral`."""
 
@@ -23,7 +21,7 @@ class Tier(Node):
     slots: list[Slot]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Context(Item):
     name: Ident
     tiers: list[Tier]

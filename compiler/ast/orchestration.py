@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .blocks import Block, Parameter
 from .declarations import Function
-from .nodes import Decorator, Expr, Ident, Item, Node, Stmt, TypeExpr, annotation
+from .nodes import Decorator, Expr, Ident, Item, Node, Stmt, TypeExpr, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ConfigEntry(Node):
     key: Ident
     value: Expr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Config(Item):
     """`model NAME { … }`, `agent NAME { … }`, `connect NAME { … }`: `kind` is the word."""
 
@@ -25,7 +25,7 @@ class Config(Item):
     entries: list[ConfigEntry]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Mock(Stmt):
     name: Ident
     config: list[ConfigEntry]
@@ -33,14 +33,14 @@ class Mock(Stmt):
     target: Any = annotation()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Mcp(Item):
     name: Ident
     entries: list[ConfigEntry]
     functions: list[Function]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ToolField(Node):
     name: Ident
     type: TypeExpr
@@ -48,7 +48,7 @@ class ToolField(Node):
     doc: str | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Tool(Item):
     """`entries` holds `description: …`; `fields` the state."""
 
@@ -60,7 +60,7 @@ class Tool(Item):
     impl: Any = annotation()  # the Impl of the trait
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Stage(Node):
     """A stage with parameters and body, or `stage name = expr;` (`value`)."""
 
@@ -74,7 +74,7 @@ class Stage(Node):
     scope: Any = annotation()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Pipeline(Item):
     name: Ident
     parameter: Parameter | None
@@ -82,7 +82,7 @@ class Pipeline(Item):
     stages: list[Stage]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Store(Item):
     """`memory NAME: type = value;`, `hashmap …`, `ledger …`: `kind` is the word."""
 

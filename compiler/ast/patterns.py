@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from .nodes import Ident, Node, Pattern, annotation
+from .nodes import Ident, Node, Pattern, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class WildcardPattern(Pattern):
     pass
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class LiteralPattern(Pattern):
     """String, Int, Float, Bool or nil; a negative number carries its sign in `value`."""
 
     value: str | int | float | bool | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class RangePattern(Pattern):
     start: int | float | None
     end: int | float | None
     inclusive: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class BindPattern(Pattern):
     """`x`, `mut x`, `x @ p`. A bare `x` may turn out to be a constant or a unit variant (L-5.8.2): then `constant` is set."""
 
@@ -38,7 +37,7 @@ class BindPattern(Pattern):
     constant: Any = annotation()  # the ConstSymbol or VariantSymbol it denotes instead
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class PathPattern(Pattern):
     """`E::V` or another path of two or more segments, without arguments."""
 
@@ -46,7 +45,7 @@ class PathPattern(Pattern):
     binding: Any = annotation()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TupleStructPattern(Pattern):
     """`E::V(p, q)`, `Some(p)`, `Ok(p)`."""
 
@@ -55,7 +54,7 @@ class TupleStructPattern(Pattern):
     binding: Any = annotation()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class FieldPattern(Node):
     """`x`, `mut x` (pattern is the BindPattern of the name, `shorthand` set) or `x: p`."""
 
@@ -64,7 +63,7 @@ class FieldPattern(Node):
     shorthand: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class StructPattern(Pattern):
     path: list[Ident]
     fields: list[FieldPattern]
@@ -72,12 +71,12 @@ class StructPattern(Pattern):
     binding: Any = annotation()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TuplePattern(Pattern):
     items: list[Pattern]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class RestPattern(Pattern):
     """`..` or `..name`, only among the items of an ArrayPattern."""
 
@@ -85,11 +84,11 @@ class RestPattern(Pattern):
     binding: Any = annotation()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ArrayPattern(Pattern):
     items: list[Pattern]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class OrPattern(Pattern):
     alternatives: list[Pattern]

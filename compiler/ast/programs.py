@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .declarations import TopLevel
-from .nodes import Item, Node
+from .nodes import Item, Node, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ErrorItem(Item):
     """Stands where recovery gave up on an item."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Comment(Node):
     """Trivia: `//…`, `/*…*/`, `///…`, `#!…` as written, `text` without its line end. `own_line`: nothing but blanks before it."""
 
@@ -21,7 +19,7 @@ class Comment(Node):
     own_line: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Program(Node):
     """One file: its items and initialisation statements in source order, and every comment in source order."""
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from .nodes import Expr, Item, Pattern, Stmt, TypeExpr
+from .nodes import Expr, Item, Pattern, Stmt, TypeExpr, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ExprStmt(Stmt):
     """`e;` or a block-like form that ends at its brace (`terminated` false)."""
 
@@ -15,18 +13,18 @@ class ExprStmt(Stmt):
     terminated: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class Let(Stmt):
     pattern: Pattern
     type: TypeExpr | None
     value: Expr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class ItemStmt(Stmt):
     item: Item
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class EmptyStmt(Stmt):
     """A lone `;`."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from .nodes import Ident, TypeExpr, annotation
+from .nodes import Ident, TypeExpr, annotation, node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class NamedType(TypeExpr):
     """`a::B<C, D>`; `arguments` is None without angle brackets."""
 
@@ -17,31 +16,31 @@ class NamedType(TypeExpr):
     binding: Any = annotation()  # resolver.symbols.Symbol it denotes
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class NilableType(TypeExpr):
     inner: TypeExpr
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class FunctionType(TypeExpr):
     parameters: list[TypeExpr]
     result: TypeExpr | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class TupleType(TypeExpr):
     """`()`, `(A,)`, `(A, B)`. `(A)` is grouping and gives A itself."""
 
     items: list[TypeExpr]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class LiteralType(TypeExpr):
     """A string literal as a type."""
 
     value: str
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@node
 class UnionType(TypeExpr):
     members: list[TypeExpr]

@@ -29,6 +29,7 @@ from ..symbols import (
     McpSymbol,
     MemorySymbol,
     ModelSymbol,
+    Offering,
     PipelineSymbol,
     StructSymbol,
     Symbol,
@@ -47,6 +48,7 @@ from .declarations import check_constants, check_cycles, check_defaults, declare
 from .decorators import check_decorators, check_parts
 from .functions import check_function, declare_signature
 from .impls import declare_impls
+from .manifest_tables import check_tables
 from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
 from .memory_effects import check_step_functions
@@ -112,6 +114,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
+    c.offering = [symbol for symbol in module.symbols if isinstance(symbol, Offering)]
     c.agents = project.agents
     c.manifest = project.connections
     c.servers = project.servers
@@ -125,6 +128,8 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
             c.contexts[symbol.type.unique_name] = symbol
     _declare(c, module)
     _check_declarations(c, module)
+    if project.manifest is not None:
+        check_tables(c, project.manifest, module.symbols, project.main.rpartition("/")[2])
     for symbol in module.symbols:
         if isinstance(symbol, PipelineSymbol):
             check_pipeline(c, symbol)

@@ -131,7 +131,7 @@ def tool_call(
     c: Checker, node: ast.Call | ast.MethodCall, method: FunctionSymbol, receiver: ast.Expr, name: ast.Ident, expected: Expected
 ) -> Type:
     """`T.m(…)` or `T::m(…)` (O-4.6)."""
-    assert method.tool is not None
+    assert isinstance(method.tool, (ToolSymbol, McpSymbol))
     if method not in method.tool.arguments:
         infer_all(c, node.arguments)
         return private_tool_method(c, name, method)

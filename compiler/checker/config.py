@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .. import ast
 from ..diagnostics import Diagnostics
 from ..resolver.everyday import FIELDS
-from ..resolver.spelling import did_you_mean, listed
+from ..resolver.spelling import did_you_mean, listed, nearest
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .fields import Rule
@@ -33,8 +33,13 @@ def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
 def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
     known = tuple(known)
     everyday = next((f"use `{field}`" for field in FIELDS.get(name.text, ()) if field in known), None)
-    help = everyday or did_you_mean(name.text, known) or listed("fields", known)
+    help = everyday or did_you_mean(name.text, known) or listed("fields", known, like=name.text)
     c.report("E4001", name.span, f"{owner} has no field `{name.text}`", help=help)
+
+
+def is_misspelt(field: str, entries: Iterable[ast.ConfigEntry], known: Sequence[str]) -> bool:
+    """Whether an unknown key was reported with this field as what it should be: nothing more is said then."""
+    return any(entry.key.text not in known and nearest(entry.key.text, known) == field for entry in entries)
 
 
 def check_fields(

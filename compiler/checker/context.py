@@ -24,6 +24,7 @@ from ..symbols import (
     FunctionSymbol,
     ImplSymbol,
     ModelSymbol,
+    Offering,
     StepFunction,
     StructSymbol,
     ToolSymbol,
@@ -36,8 +37,7 @@ from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(NamedTuple):
     """What a place asks of its expression: a type (None: any, and parts may be open), the code of a mismatch, and words that
     name the place. `used` is false where the value is thrown away."""
 
@@ -125,7 +125,7 @@ HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections", "mockable", "agents", "manifest", "servers", "tools",
+        "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts",
@@ -154,6 +154,7 @@ class Checker:
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
+        self.offering: list[Offering] = []  # all that gives tools to models
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
         self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none

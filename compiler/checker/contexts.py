@@ -84,7 +84,7 @@ def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type | 
     slots = slots_of(c, receiver) or {}
     slot = slots.get(node.name.text)
     if slot is None:
-        help = did_you_mean(node.name.text, list(slots)) or listed("slots", list(slots))
+        help = did_you_mean(node.name.text, list(slots)) or listed("slots", list(slots), like=node.name.text)
         return c.report("E2010", node.name.span, f"`{receiver}` has no slot `{node.name.text}`", help=help)
     ref = node.held
     held = ref.local if ref is not None and ref.found is slot else None
@@ -136,7 +136,8 @@ def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
         help = "name a memory declared with `.context(C)`, or a parameter of type `Memory<C>`"
     else:
         what = f"`{ref.owner.text}` has no slot `{ref.slot.text}`"
-        help = did_you_mean(ref.slot.text, list(slots)) or listed("slots", list(slots)) or "its context declares none"
+        near = did_you_mean(ref.slot.text, list(slots)) or listed("slots", list(slots), like=ref.slot.text)
+        help = near or "its context declares none"
     c.report("E4506", ref.span, what, help=help)
 
 

@@ -34,21 +34,24 @@ Row = tuple[ast.Pattern, ...]
 class Coverage:
     """One question about patterns over given types."""
 
-    __slots__ = ("checker", "arrays_match")
+    __slots__ = ("checker", "arrays_match", "known")
 
     def __init__(self, checker: Checker, arrays_match: bool) -> None:
         self.checker = checker
         self.arrays_match = arrays_match
+        self.known: dict[int, tuple[Type, list[Head] | None]] = {}  # by the id of the type, which is kept for that
 
     def missing(self, rows: list[Row], types: tuple[Type, ...]) -> list[str] | None:
         """A vector of values, as text, that no row matches; None when every one is matched."""
         if not types:
             return None if rows else []
         rows = [flat for row in rows for flat in _alternatives(row)]
+        if rows and not self._asks(rows):
+            return self._missing_open(rows, types)
         heads = self.all_heads(types[0])
         if not rows:  # nothing matches, whatever the constructors: a type inside itself has no end of them
             return None if heads == [] else ["_"] * len(types)
-        if heads is None or not self._asks(rows):
+        if heads is None:
             return self._missing_open(rows, types)
         for head in heads:
             below = self.missing(self.specialise(rows, head), (*head.parts, *types[1:]))
@@ -108,8 +111,8 @@ class Coverage:
         pattern = _inner(pattern)
         if self._is_catch_all(pattern):
             return (WILD,) * len(head.parts)
-        own = self.head_of(pattern, None)
-        if own is None or not _covers(own.name, head.name) or self._is_narrow(pattern):
+        own = _head_name(pattern)
+        if own is None or not _covers(own, head.name) or self._is_narrow(pattern):
             return None
         return self._sub_patterns(pattern, len(head.parts))
 
@@ -156,20 +159,22 @@ class Coverage:
                 return _same_record(pattern) and all(self._is_catch_all(e.pattern) for e in pattern.fields)
         return False
 
-    def head_of(self, pattern: ast.Pattern, type_: Type | None) -> Head | None:
+    def head_of(self, pattern: ast.Pattern, type_: Type) -> Head | None:
         """The constructor a pattern tests for; None for catch-alls and for patterns no other pattern can equal."""
         pattern = _inner(pattern)
         name = _head_name(pattern)
         if name is None or self._is_catch_all(pattern):
             return None
-        if type_ is not None:
-            listed = next((h for h in self.all_heads(type_) or () if _covers(name, h.name)), None)
-            if listed is not None:
-                return listed
-        return Head(name, (ANY,) * _part_count(pattern))
+        listed = next((h for h in self.all_heads(type_) or () if _covers(name, h.name)), None)
+        return Head(name, (ANY,) * _part_count(pattern)) if listed is None else listed
 
     def all_heads(self, type_: Type) -> list[Head] | None:
         """Every constructor of a type that has a list of them (L-5.8.12)."""
+        if id(type_) not in self.known:
+            self.known[id(type_)] = type_, self._heads(type_)
+        return self.known[id(type_)][1]
+
+    def _heads(self, type_: Type) -> list[Head] | None:
         if type_ == BOOL:
             return [Head(("literal", bool, True), (), "true"), Head(("literal", bool, False), (), "false")]
         if type_ == NIL:

@@ -187,7 +187,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
 
 def _tool_method_value(c: Checker, node: ast.PathExpr, method: FunctionSymbol) -> Type:
     """`T::m` not called: a function of the parameters that a call takes (O-4.6)."""
-    assert method.tool is not None
+    assert isinstance(method.tool, (ToolSymbol, McpSymbol))
     if method not in method.tool.arguments:
         return private_tool_method(c, node.member or node.segments[-1], method)
     return Function(tuple(method.parameters[method.takes_self :]), method.result)

@@ -6,9 +6,10 @@ Pure data. Must not know: how values are checked (`config`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..field_words import FIELD_WORDS
 from ..types import ANY, FLOAT, INT, STRING, Type, array, map_
 
 
@@ -21,8 +22,12 @@ class Rule:
     legal: Callable[[object], bool] = lambda value: True
 
 
-PROVIDERS = ("openai", "anthropic", "google", "ollama", "custom", "offline")
+PROVIDERS = FIELD_WORDS["provider"]
 SHAPED_LIKE_OPENAI = ("openai", "google", "ollama", "custom")
+# Fields of a connection that only some providers take (O-1.12, O-1.14, O-1.34).
+TAKERS: dict[str, Sequence[str]] = {
+    "organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",),
+}  # fmt: skip
 
 
 def number(low: float, high: float = math.inf, *, above: bool = False) -> Rule:
@@ -53,11 +58,11 @@ RETRY_CLASSES = Rule(
     array(STRING), "a subset of " + ", ".join(f'"{r}"' for r in RETRY_ON),
     lambda value: isinstance(value, list) and set(value) <= set(RETRY_ON),
 )  # fmt: skip
-STRUCTURED = one_of("auto", "native", "tool", "prompt")
+STRUCTURED = one_of(*FIELD_WORDS["structured"])
 
 RETRY: dict[str, Rule] = {
     "max_attempts": whole(1),
-    "backoff": one_of("none", "linear", "exponential"),
+    "backoff": one_of(*FIELD_WORDS["backoff"]),
     "initial_delay_ms": whole(0),
     "max_delay_ms": whole(0),
     "retry_on": RETRY_CLASSES,
@@ -76,8 +81,8 @@ CONNECTION: dict[str, Rule] = {
     "timeout": DURATION,
     "organization": TEXT,
     "project": TEXT,
-    "api": one_of("auto", "responses", "chat"),
-    "unsupported": one_of("error", "drop"),
+    "api": one_of(*FIELD_WORDS["api"]),
+    "unsupported": one_of(*FIELD_WORDS["unsupported"]),
     "structured": STRUCTURED,
     "replies": Rule(array(ANY), "an Array"),
 }
@@ -100,15 +105,15 @@ MODEL_FIELDS = ("provider", *MODEL, "memory", "knowledge", "tools", "retry_polic
 
 # Fields of an agent (O-7.2, O-7.3); its connector is a name.
 AGENT: dict[str, Rule] = {
-    "input_format": one_of("text", "json"),
-    "output_format": one_of("text", "json"),
+    "input_format": one_of(*FIELD_WORDS["input_format"]),
+    "output_format": one_of(*FIELD_WORDS["output_format"]),
     "timeout": DURATION,
 }
 AGENT_FIELDS = ("connector", *AGENT)
 
 # Fields of an MCP server that are plain constants (O-4.37 to O-4.41), and those that only one transport takes.
 MCP: dict[str, Rule] = {
-    "transport": one_of("stdio", "http"),
+    "transport": one_of(*FIELD_WORDS["transport"]),
     "command": TEXT,
     "args": TEXTS,
     "url": TEXT,

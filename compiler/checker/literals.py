@@ -129,7 +129,7 @@ def _check_entry(
 ) -> None:
     name = entry.name.text
     if name not in types:
-        help = did_you_mean(name, types) or listed("fields", [*types])
+        help = did_you_mean(name, types) or listed("fields", [*types], like=name)
         c.report("E2013", entry.name.span, f"`{made}` has no field `{name}`", help=help)
         c.infer(entry.value)
         return

@@ -19,7 +19,6 @@ from .context import FREE, Checker, Expected, Target
 from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .facts import check_facts
-from .fields import PREDECLARED
 from .memory_steps import Steps, bound
 from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
@@ -193,13 +192,6 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
         )
         return
     held = known[name]
-    connection = held.get("connection")
-    if connection is not None and connection not in (*PREDECLARED, *c.connections, *c.manifest):
-        c.report(
-            "E4003", place.span, f'the embedder "{name}" is of the unknown connection `{connection}`',
-            help="declare it with `connect`, or as [connections.NAME] of Concerto.toml",
-        )  # fmt: skip
-        return
     steps["embed"] = {"embed": {"name": name, **held}}
 
 
@@ -227,6 +219,22 @@ def _check_together(c: Checker, symbol: MemorySymbol) -> None:
         place = next((step.name for step in _chain(symbol.declaration.value)[1] if step.name.text == "window"), None)
         message = f"a window of {window} messages is larger than the {retain} that are kept"
         c.report("E4504", (place or symbol.declaration.name).span, message, help="lower `window`, or raise `retain`")
+    if "summary" in steps:
+        _check_due(c, symbol, steps)
+
+
+def _check_due(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
+    """With `every: Evict` a fold takes what the view leaves out or the log must lose (M-9.4)."""
+    said = steps["summary"].get("summary")
+    log = steps if symbol.of is None else symbol.of.steps or {}
+    if said is None or "every_turns" in said or "every_ms" in said or "retain" in log or "window" in steps or "prune" in steps:
+        return
+    node = symbol.declaration
+    place = next((step.name for step in _chain(node.value)[1] if step.name.text == "summary"), node.name)
+    c.report(
+        "W0454", place.span, f"nothing is ever summarised: `{symbol.name}` has no `window`, and its log loses nothing",
+        help="add `.window(40)` or `.retain(200)`, or say when: `every: 10`",
+    )  # fmt: skip
 
 
 def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:

@@ -1,6 +1,6 @@
 """The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.
 
-Hands on `read_rule`. Must not know: the other steps, when a rule runs.
+Hands on `read_rule`, and `check_topic` for what a program observes. Must not know: the other steps, when a rule runs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import ast
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import StepFunction
+from ..symbols import MemorySymbol, StepFunction
 from ..types import ANY, BOOL, LEARNED, OBSERVED, STRING, Function, Nilable, map_
 from .arguments import infer_all
 from .context import Checker, Expected
@@ -47,7 +47,7 @@ def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
 def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule: dict[str, Any]) -> bool:
     label = name.text
     if label not in KNOWN or label in written:
-        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN)
+        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN, like=label)
         c.report("E4502", name.span, f"the step `learn` has no argument `{label}`, or it is given twice", help=help)
         return False
     written.add(label)
@@ -71,3 +71,20 @@ def _text(c: Checker, value: ast.Expr, what: str, rule: dict[str, Any], label: s
         return False
     rule[label] = held
     return True
+
+
+def check_topic(c: Checker, node: ast.MethodCall) -> None:
+    """W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
+    memory = node.receiver
+    if isinstance(memory, ast.MethodCall) and memory.name.text == "key":
+        memory = memory.receiver
+    symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
+    given = [argument.value for argument in node.arguments if argument.name is None or argument.name.text == "topic"]
+    topic = given[0] if given else None
+    if not isinstance(symbol, MemorySymbol) or symbol.of is not None or not isinstance(topic, ast.StringLiteral):
+        return
+    topics = list(dict.fromkeys(str(rule["on"]) for rule in (symbol.steps or {}).get("learn", {}).get("learn", ())))
+    if topic.value not in topics:
+        help = did_you_mean(topic.value, topics) or listed("its topics", topics, like=topic.value)
+        message = f'no rule of `{symbol.name}` is on "{topic.value}": nothing is learned from this'
+        c.report("W0455", topic.span, message, help=help or f'add `.learn(…, on: "{topic.value}", …)` to the memory')

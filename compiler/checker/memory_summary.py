@@ -77,7 +77,7 @@ def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) 
     elif label == "prompt":
         held = _constant(c, value, STRING, "a constant String", bool)
     else:
-        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN)
+        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN, like=label)
         c.report("E4502", name.span, f"the step `summary` has no argument `{label}`", help=help)
         return False
     if held is FAILED:

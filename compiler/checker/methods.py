@@ -44,6 +44,7 @@ from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
 from .memory import check_role
+from .memory_learn import check_topic
 from .mismatch import absent_help
 from .places import fields_of, root_of
 from .relations import ERRONEOUS, fits, generic, is_memory, is_text, nilable
@@ -137,7 +138,7 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return tool_call(c, node, method, node.receiver, node.name, expected)
     infer_all(c, node.arguments)
     methods = [method.name for method in tool.methods if method in tool.arguments]
-    help = did_you_mean(name, methods) or listed("methods", methods)
+    help = did_you_mean(name, methods) or listed("methods", methods, like=name)
     if isinstance(tool, McpSymbol):
         help = did_you_mean(name, methods) or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
         return c.report("E2011", node.name.span, f"mcp `{tool.name}` declares no tool `{name}`", help=help)
@@ -225,7 +226,7 @@ def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | No
     through = [*bounded_names(c, receiver), *names_through_traits(c, receiver, place)]
     names = list(dict.fromkeys([*through, *method_names(kind_of(receiver)), *methods_of(c, receiver)]))
     known = _bound_help(c, receiver, name) or everyday_method(receiver, name) or did_you_mean(name, names)
-    return known or absent_help(receiver) or listed("methods", names)
+    return known or absent_help(receiver) or listed("methods", names, like=name)
 
 
 def _bound_help(c: Checker, receiver: Type, name: str) -> str | None:
@@ -271,6 +272,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
             found = result(receiver, error("MemoryError"))
     if row.name in ("append", "pin") and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0], pinned=row.name == "pin")
+    if row.name == "observe" and row.receiver == "Memory":
+        check_topic(c, node)
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found

@@ -14,7 +14,7 @@ from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import KEYED_MEMORY, LEDGER, Type
 from .attaching import refuse_attaching
-from .config import check_fields, check_object, check_value, duplicates, unknown_key
+from .config import check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
@@ -28,6 +28,7 @@ from .fields import (
     PROVIDERS,
     RETRY,
     SHAPED_LIKE_OPENAI,
+    TAKERS,
     TEXT,
 )
 from .keyed import without_key
@@ -52,6 +53,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     symbol.fields.update(given)  # the manifest's value counts (O-1.2)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
     keys = {*(entry.key.text for entry in node.entries), *given}
+    keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
     if "provider" not in known and "provider" not in keys:
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=f"one of {', '.join(PROVIDERS)}")
     if known.get("provider") == "custom" and "base_url" not in keys:
@@ -64,10 +66,8 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
 
 
 def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
-    """Fields only some providers take (O-1.12, O-1.14, O-1.34)."""
     name = entry.key.text
-    takers = {"organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",)}
-    if isinstance(provider, str) and name in takers and provider not in takers[name]:
+    if isinstance(provider, str) and provider not in TAKERS.get(name, (provider,)):
         c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
 
 
@@ -142,7 +142,8 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
     node = symbol.declaration
     entry = next((e for e in node.entries if e.key.text == "provider"), None)
     if entry is None:
-        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
+        if not is_misspelt("provider", node.entries, MODEL_FIELDS):
+            c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
         return None
     value = entry.value
     if not isinstance(value, ast.PathExpr) or value.member is not None:
@@ -156,19 +157,13 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
         return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
     if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
         symbol.connection = name
-        known = {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
-        if "provider" not in known:
-            c.report(
-                "E4002", value.span, f"[connections.{name}] of Concerto.toml lacks `provider`",
-                help='add `provider = "openai"`, or another one',
-            )
-        return known
+        return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
     if declared is None or not isinstance(declared, ErroneousSymbol):
-        c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
+        c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
     return None
 
 
-def _connection_help(c: Checker, name: str) -> str:
+def connection_help(c: Checker, name: str) -> str:
     """Every connection, the nearest first."""
     declared = {*PREDECLARED, *c.connections, *c.manifest}
     known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))

@@ -131,7 +131,7 @@ def _member_help(c: Checker, receiver: Type, name: str) -> str | None:
     if method is not None:
         return method
     what = "fields" if isinstance(receiver, Nominal) and receiver.kind != "error" else "methods"
-    return did_you_mean(name, members) or listed(what, members)
+    return did_you_mean(name, members) or listed(what, members, like=name)
 
 
 def _member_names(c: Checker, receiver: Type) -> list[str]:

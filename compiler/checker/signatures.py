@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...vm.builtins import REQUIRED, Row
 from ..types import (
@@ -33,8 +33,7 @@ from .relations import MISMATCH, convert, is_complete, nilable
 Bindings = dict[str, Type]
 
 
-@dataclass(frozen=True, slots=True)
-class Formal:
+class Formal(NamedTuple):
     """One parameter of anything callable."""
 
     name: str
@@ -97,6 +96,8 @@ def static_type(descriptor: tuple[Any, ...]) -> Type:
 
 def substitute(type_: Type, bindings: Bindings) -> Type:
     """The type with its parameters replaced; those not bound are open."""
+    if type(type_) is Simple:
+        return type_
     match type_:
         case Parameter():
             return bindings.get(type_.name, OPEN)

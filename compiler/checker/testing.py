@@ -14,6 +14,7 @@ from .config import duplicates, unknown_key
 from .context import FREE, Checker, Expected
 from .decorators import Checked
 from .relations import ERRONEOUS
+from .scripted import check_script
 from .tool_mocks import check_mock
 
 # What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run
@@ -62,6 +63,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
         return
     for entry in node.config:
         _entry(c, f"mock `{name}`", entry, fields)
+        check_script(c, entry.key.text, entry.value)
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
     if len(answers) > 1:
         one, other = list(answers.values())[:2]

@@ -163,7 +163,7 @@ def _counted_help(name: str) -> str | None:
 
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
-    wanted = {**TYPES, **LIBRARY_TYPES}.get(name)
+    wanted = TYPES.get(name, LIBRARY_TYPES.get(name))
     if wanted is None or not _counted(c, node, name, wanted, arguments):
         return ERRONEOUS
     if name in SPELLINGS:

@@ -194,10 +194,12 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         g.load(binding)
     elif isinstance(binding, symbols.ConstSymbol):
         emit_constant(g, binding.value)
-    elif isinstance(binding, symbols.FunctionSymbol) and binding.tool is not None and node.segments[0].text != "Self":
-        e.emit("CLOSURE", g.module.tool_function(binding, binding.tool))
     elif isinstance(binding, symbols.FunctionSymbol):
-        e.emit("CLOSURE", g.module.function_value(binding))
+        tool = binding.tool if node.segments[0].text != "Self" else None
+        if isinstance(tool, (symbols.ToolSymbol, symbols.McpSymbol)):
+            e.emit("CLOSURE", g.module.tool_function(binding, tool))
+        else:
+            e.emit("CLOSURE", g.module.function_value(binding))
     elif isinstance(binding, symbols.TraitItemSymbol):
         assert binding.trait is not None
         e.emit("CLOSURE", g.module.trait_function(binding.trait, binding.trait.methods[binding.name]))

@@ -69,7 +69,8 @@ class LocalNames:
         if len(self.open) > self.base:
             self._end(self.base, here)
         self.base = outer
-        self.settle(here)
+        if len(self.open) > outer:
+            self.settle(here)
 
     def settle(self, here: int) -> None:
         """What the current scope declared and something within assigned has its value from here on."""

@@ -78,8 +78,7 @@ class Module:
         if span.file not in self._files:  # the library: its frames are hidden
             return 0, 1, 1
         number, source = self._files[span.file]
-        line, column = source.position(span.start)
-        return number, line, column
+        return number, *source.position(span.start)
 
     def language_method(self, receiver: str, name: str) -> int:
         """The number of a built-in method that is written in the language; its body is generated on demand."""

@@ -45,23 +45,24 @@ class Machine:
         actions, gotos, steps, defaults = self.tables
         states, values, starts, ends = self.states, self.values, self.starts, self.ends
         token_starts, token_ends, token_values = self.tokens.starts, self.tokens.ends, self.tokens.values
-        types, file, context = self.tokens.types, self.context.file, self.context
+        types, file = self.tokens.types, self.context.file
         new_span, highest = tuple.__new__, self.highest
-        row, state = self.row, states[-1]
+        reduction = Reduction()  # one for all: no action keeps it
+        reduction.context = self.context
+        row, state, accepted = self.row, states[-1], False
         kind = types[row]
         while True:
-            action = actions[state].get(kind)
-            if action is None:
+            try:
+                action = actions[state][kind]
+            except KeyError:
                 # A reduction that is the only choice is made even before a wrong token: it completes what was right.
-                action = defaults.get(state)
-                if action is None:
+                if state not in defaults:
                     break
-            if action == 0:
-                break
+                action = defaults[state]
             if action > 0:
                 start, end, value = token_starts[row], token_ends[row], token_values[row]
                 values.append(
-                    ast.Ident(span=new_span(Span, (file, start, end)), text=value)  # type: ignore[arg-type]
+                    ast.Ident(new_span(Span, (file, start, end)), value)  # type: ignore[arg-type]
                     if kind in _NAMES
                     else value
                 )
@@ -72,36 +73,41 @@ class Machine:
                 row += 1
                 kind = types[row]
                 continue
+            if action == 0:
+                accepted = True
+                break
             head, count, step, perform = steps[-action]
-            if step == SAME:
-                states.pop()
-            elif step == CALL:
-                reduction = Reduction(values[-count - 1 :])
+            if step == CALL:
+                reduction[:] = values[-count - 1 :]
                 reduction.span = new_span(Span, (file, starts[-count], ends[-1]))
-                reduction.context = context
                 value = perform(reduction)  # type: ignore[misc]
-                if count > 1:
-                    if len(states) > highest:
-                        highest = len(states)
-                    end = ends[-1]
-                    del states[-count:], values[1 - count :], starts[1 - count :], ends[1 - count :]
-                    ends[-1] = end
-                else:
-                    states.pop()
+                if count == 1:
+                    values[-1] = value
+                    state = states[-1] = gotos[states[-2]][head]
+                    continue
+                if len(states) > highest:
+                    highest = len(states)
+                end = ends[-1]
+                del states[-count:], values[1 - count :], starts[1 - count :], ends[1 - count :]
+                ends[-1] = end
                 values[-1] = value
+            elif step == SAME:
+                state = states[-1] = gotos[states[-2]][head]
+                continue
             elif step == APPEND:
                 values[-count].append(values[-1])
                 end = ends[-1]
                 del states[-count:], values[1 - count :], starts[1 - count :], ends[1 - count :]
                 ends[-1] = end
             elif step == FIRST:
-                states.pop()
                 values[-1] = CommaList((values[-1],))
+                state = states[-1] = gotos[states[-2]][head]
+                continue
             elif step == TRAILING:
-                end = ends[-1]
+                end = ends.pop()
                 if values.pop() is not None:
                     values[-1].trailing = True
-                del states[-2:], starts[-1:], ends[-1:]
+                del states[-2:], starts[-1]
                 ends[-1] = end
             else:
                 values.append(None if step == NOTHING else CommaList())
@@ -110,4 +116,4 @@ class Machine:
             state = gotos[states[-1]][head]
             states.append(state)
         self.row, self.highest = row, max(highest, len(states))
-        return action == 0
+        return accepted

@@ -25,7 +25,7 @@ def assignment(p: Reduction) -> ast.Assign:
     if not _is_place(p[1]):
         help = "write `==` to compare" if p[2] == "=" else None
         p.context.error("E0104", p[1].span, "the left side of an assignment is not a place", help)
-    return ast.Assign(span=p.span, operator=p[2], target=p[1], value=p[3])
+    return ast.Assign(p.span, p[2], p[1], p[3])
 
 
 def _is_place(node: ast.Expr) -> bool:
@@ -52,7 +52,7 @@ def pipe(p: Reduction) -> ast.Expr:
     "expr : expr {PLUS MINUS STAR SLASH PERCENT POW} expr",
 )
 def binary(p: Reduction) -> ast.Binary:
-    return ast.Binary(span=p.span, operator=p[2], left=p[1], right=p[3])
+    return ast.Binary(p.span, p[2], p[1], p[3])
 
 
 @rule("expr : expr {RANGE RANGEEQ} expr")
@@ -84,12 +84,12 @@ def cast(p: Reduction) -> ast.Cast:
 def negation(p: Reduction) -> ast.Unary:
     p.context.int_limits.pop(id(p[2]), None)
     p.context.minuses.append(p.span.start)
-    return ast.Unary(span=p.span, operator="-", operand=p[2])
+    return ast.Unary(p.span, "-", p[2])
 
 
 @rule("expr : NOT expr")
 def logical_not(p: Reduction) -> ast.Unary:
-    return ast.Unary(span=p.span, operator="!", operand=p[2])
+    return ast.Unary(p.span, "!", p[2])
 
 
 @rule("expr : AWAIT expr")
@@ -145,12 +145,9 @@ def call(p: Reduction) -> ast.Expr:
     callee, arguments = p[1], p[3]
     check_argument_order(p, arguments)
     if type(callee) is not ast.FieldAccess:
-        node = ast.Call(span=p.span, callee=callee, arguments=arguments)
+        node = ast.Call(p.span, callee, arguments)
         return _chained(p, node, callee)  # type: ignore[no-any-return]
-    method = ast.MethodCall(
-        span=p.span, receiver=callee.receiver, name=callee.name, type_arguments=callee.type_arguments,
-        arguments=arguments,
-    )  # fmt: skip
+    method = ast.MethodCall(p.span, callee.receiver, callee.name, callee.type_arguments, arguments)
     p.context.depths[id(method)] = p.context.depths[id(callee)]  # name and call are one link
     return method
 
@@ -169,29 +166,29 @@ def check_argument_order(p: Reduction, arguments: list[ast.Argument]) -> None:
 
 @rule("arg : expr")
 def positional_argument(p: Reduction) -> ast.Argument:
-    return ast.Argument(span=p.span, name=None, value=p[1])
+    return ast.Argument(p.span, None, p[1])
 
 
 @rule("arg : IDENT COLON expr")
 def named_argument(p: Reduction) -> ast.Argument:
-    return ast.Argument(span=p.span, name=p[1], value=p[3])
+    return ast.Argument(p.span, p[1], p[3])
 
 
 @rule("postfix : postfix LBRACKET expr RBRACKET")
 def index(p: Reduction) -> ast.Index:
-    return _chained(p, ast.Index(span=p.span, receiver=p[1], index=p[3]), p[1])  # type: ignore[no-any-return]
+    return _chained(p, ast.Index(p.span, p[1], p[3]), p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix DOT IDENT", "postfix : postfix DOT IDENT targs")
 def field_access(p: Reduction) -> ast.FieldAccess:
     arguments = p[4] if len(p) > 4 else None
-    node = ast.FieldAccess(span=p.span, receiver=p[1], name=p[3], type_arguments=arguments)
+    node = ast.FieldAccess(p.span, p[1], p[3], arguments)
     return _chained(p, node, p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix DOT TUPIDX")
 def tuple_access(p: Reduction) -> ast.TupleAccess:
-    return _chained(p, ast.TupleAccess(span=p.span, receiver=p[1], index=p[3]), p[1])  # type: ignore[no-any-return]
+    return _chained(p, ast.TupleAccess(p.span, p[1], p[3]), p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix DOT DOTAWAIT")
@@ -201,7 +198,7 @@ def postfix_await(p: Reduction) -> ast.Await:
 
 @rule("postfix : postfix QUESTION")
 def propagate(p: Reduction) -> ast.Propagate:
-    return _chained(p, ast.Propagate(span=p.span, operand=p[1]), p[1])  # type: ignore[no-any-return]
+    return _chained(p, ast.Propagate(p.span, p[1]), p[1])  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- primaries
@@ -209,7 +206,7 @@ def propagate(p: Reduction) -> ast.Propagate:
 
 @rule("primary : INT")
 def int_literal(p: Reduction) -> ast.IntLiteral:
-    node = ast.IntLiteral(span=p.span, value=p[1])
+    node = ast.IntLiteral(p.span, p[1])
     if p[1] == INT_LIMIT:
         p.context.int_limits[id(node)] = node  # legal only directly under unary minus
     return node
@@ -217,27 +214,27 @@ def int_literal(p: Reduction) -> ast.IntLiteral:
 
 @rule("primary : FLOAT")
 def float_literal(p: Reduction) -> ast.FloatLiteral:
-    return ast.FloatLiteral(span=p.span, value=p[1])
+    return ast.FloatLiteral(p.span, p[1])
 
 
 @rule("primary : STRING")
 def string_literal(p: Reduction) -> ast.StringLiteral:
-    return ast.StringLiteral(span=p.span, value=p[1])
+    return ast.StringLiteral(p.span, p[1])
 
 
 @rule("primary : {TRUE FALSE}")
 def bool_literal(p: Reduction) -> ast.BoolLiteral:
-    return ast.BoolLiteral(span=p.span, value=p[1] == "true")
+    return ast.BoolLiteral(p.span, p[1] == "true")
 
 
 @rule("primary : NIL")
 def nil_literal(p: Reduction) -> ast.NilLiteral:
-    return ast.NilLiteral(span=p.span)
+    return ast.NilLiteral(p.span)
 
 
 @rule("primary : SELF")
 def self_name(p: Reduction) -> ast.PathExpr:
-    return ast.PathExpr(span=p.span, segments=[ast.Ident(span=p.span, text="self")])
+    return ast.PathExpr(p.span, [ast.Ident(p.span, "self")])
 
 
 @rule("primary : path")
@@ -245,17 +242,17 @@ def path_expression(p: Reduction) -> ast.Expr:
     if len(p[1]) == 1 and p[1][0].text == "null":
         p.context.error("E0101", p.span, "unexpected name `null`: expected an expression", "write `nil`")
         return ast.ErrorExpr(span=p.span)
-    return ast.PathExpr(span=p.span, segments=p[1])
+    return ast.PathExpr(p.span, p[1])
 
 
 @rule("primary : path targs")
 def generic_path(p: Reduction) -> ast.PathExpr:
-    return ast.PathExpr(span=p.span, segments=p[1], type_arguments=p[2])
+    return ast.PathExpr(p.span, p[1], p[2])
 
 
 @rule("primary : path targs COLONCOLON IDENT")
 def associated_path(p: Reduction) -> ast.PathExpr:
-    return ast.PathExpr(span=p.span, segments=p[1], type_arguments=p[2], member=p[4])
+    return ast.PathExpr(p.span, p[1], p[2], member=p[4])
 
 
 @rule("path : IDENT")
@@ -271,7 +268,7 @@ def next_segment(p: Reduction) -> list[ast.Ident]:
 
 @rule("primary : istr")
 def interpolation(p: Reduction) -> ast.Interpolation:
-    return ast.Interpolation(span=p.span, parts=p[1])
+    return ast.Interpolation(p.span, p[1])
 
 
 @rule("istr : ISTR_START expr mid* ISTR_END")
@@ -288,7 +285,7 @@ def interpolation_parts(p: Reduction) -> list[ast.Expr]:
 
 def _add_text(parts: list[ast.Expr], text: str, span: Span) -> None:
     if text:
-        parts.append(ast.StringLiteral(span=span, value=text))
+        parts.append(ast.StringLiteral(span, text))
 
 
 @rule("mid : ISTR_MID expr")
@@ -298,27 +295,27 @@ def interpolation_middle(p: Reduction) -> tuple[str, Span, ast.Expr]:
 
 @rule("primary : LPAREN RPAREN", "primary : LPAREN expr COMMA RPAREN")
 def small_tuple(p: Reduction) -> ast.TupleExpr:
-    return ast.TupleExpr(span=p.span, items=[p[2]] if len(p) > 3 else [])
+    return ast.TupleExpr(p.span, [p[2]] if len(p) > 3 else [])
 
 
 @rule("primary : LPAREN expr COMMA expr,+ RPAREN")
 def tuple_expression(p: Reduction) -> ast.TupleExpr:
-    return ast.TupleExpr(span=p.span, items=[p[2], *p[4]])
+    return ast.TupleExpr(p.span, [p[2], *p[4]])
 
 
 @rule("primary : LPAREN expr RPAREN")
 def group(p: Reduction) -> ast.GroupExpr:
-    return ast.GroupExpr(span=p.span, inner=p[2])
+    return ast.GroupExpr(p.span, p[2])
 
 
 @rule("primary : LBRACKET expr,* RBRACKET")
 def array(p: Reduction) -> ast.ArrayExpr:
-    return ast.ArrayExpr(span=p.span, items=p[2])
+    return ast.ArrayExpr(p.span, p[2])
 
 
 @rule("primary : MLBRACE mentry,* RBRACE")
 def map_(p: Reduction) -> ast.MapExpr:
-    return ast.MapExpr(span=p.span, entries=p[2])
+    return ast.MapExpr(p.span, p[2])
 
 
 @rule("mentry : expr COLON expr")
@@ -328,8 +325,8 @@ def map_entry(p: Reduction) -> ast.MapEntry:
     if type(key) is ast.PathExpr and len(key.segments) == 1 and key.type_arguments is None:
         word = key.segments[0].text
         if word != "self":
-            key = ast.StringLiteral(span=key.span, value=word)
-    return ast.MapEntry(span=p.span, key=key, value=p[3])
+            key = ast.StringLiteral(key.span, word)
+    return ast.MapEntry(p.span, key, p[3])
 
 
 @rule("primary : path SLBRACE sf,* RBRACE")
@@ -359,13 +356,13 @@ def _split_base(p: Reduction, entries: list[Any]) -> tuple[list[ast.FieldInit], 
 
 @rule("sf : IDENT COLON expr")
 def field_init(p: Reduction) -> ast.FieldInit:
-    return ast.FieldInit(span=p.span, name=p[1], value=p[3])
+    return ast.FieldInit(p.span, p[1], p[3])
 
 
 @rule("sf : IDENT")
 def field_shorthand(p: Reduction) -> ast.FieldInit:
-    value = ast.PathExpr(span=p.span, segments=[p[1]])
-    return ast.FieldInit(span=p.span, name=p[1], value=value, shorthand=True)
+    value = ast.PathExpr(p.span, [p[1]])
+    return ast.FieldInit(p.span, p[1], value, shorthand=True)
 
 
 @rule("sf : RANGE_TO expr")

@@ -79,7 +79,7 @@ def slot_reference(p: Reduction) -> ast.SlotRef:
 
 @rule("param : deco* SELF", "param : deco* MUT SELF")
 def self_parameter(p: Reduction) -> ast.Parameter:
-    name = ast.Ident(span=p.at(len(p) - 1), text="self")
+    name = ast.Ident(p.at(len(p) - 1), "self")
     node = ast.Parameter(
         span=p.span, name=name, type=None, is_self=True, mutable=len(p) == 4, decorators=p[1]
     )  # fmt: skip
@@ -109,7 +109,7 @@ def closure_parameter(p: Reduction) -> ast.Parameter:
 
 @rule("cparam : dpat", "cparam : dpat COLON type1")
 def destructured_parameter(p: Reduction) -> ast.Parameter:
-    name = ast.Ident(span=p.at(1), text="_")
+    name = ast.Ident(p.at(1), "_")
     return ast.Parameter(span=p.span, name=name, type=p[3] if len(p) > 2 else None, pattern=p[1])
 
 

@@ -25,7 +25,7 @@ def alternatives(p: Reduction) -> ast.OrPattern:
 @rule("lit : {INT FLOAT STRING}")
 def literal(p: Reduction) -> ast.LiteralPattern:
     _refuse_int_limit(p)
-    return ast.LiteralPattern(span=p.span, value=p[1])
+    return ast.LiteralPattern(p.span, p[1])
 
 
 @rule("ratom : {INT FLOAT}")
@@ -42,12 +42,12 @@ def _refuse_int_limit(p: Reduction) -> None:
 
 @rule("lit : {TRUE FALSE NIL}")
 def word_literal(p: Reduction) -> ast.LiteralPattern:
-    return ast.LiteralPattern(span=p.span, value={"true": True, "false": False, "nil": None}[p[1]])
+    return ast.LiteralPattern(p.span, {"true": True, "false": False, "nil": None}[p[1]])
 
 
 @rule("pat1 : MINUS {INT FLOAT}")
 def negative_literal(p: Reduction) -> ast.LiteralPattern:
-    return ast.LiteralPattern(span=p.span, value=-p[2])
+    return ast.LiteralPattern(p.span, -p[2])
 
 
 @rule("ratom : MINUS {INT FLOAT}")
@@ -72,27 +72,27 @@ def range_to(p: Reduction) -> ast.RangePattern:
 
 @rule("pat1 : MUT IDENT")
 def mutable_binding(p: Reduction) -> ast.BindPattern:
-    return ast.BindPattern(span=p.span, name=p[2], mutable=True)
+    return ast.BindPattern(p.span, p[2], True)
 
 
 @rule("pat1 : path")
 def name_or_path(p: Reduction) -> ast.Pattern:
     path = p[1]
     if len(path) > 1:
-        return ast.PathPattern(span=p.span, path=path)
+        return ast.PathPattern(p.span, path)
     if path[0].text == "_":
-        return ast.WildcardPattern(span=p.span)
-    return ast.BindPattern(span=p.span, name=path[0], mutable=False)
+        return ast.WildcardPattern(p.span)
+    return ast.BindPattern(p.span, path[0], False)
 
 
 @rule("pat1 : IDENT AT pat1")
 def binding_at(p: Reduction) -> ast.BindPattern:
-    return ast.BindPattern(span=p.span, name=p[1], mutable=False, inner=p[3])
+    return ast.BindPattern(p.span, p[1], False, p[3])
 
 
 @rule("pat1 : path LPAREN pattern,* RPAREN")
 def tuple_struct(p: Reduction) -> ast.TupleStructPattern:
-    return ast.TupleStructPattern(span=p.span, path=p[1], items=p[3])
+    return ast.TupleStructPattern(p.span, p[1], p[3])
 
 
 @rule("pat1 : path SLBRACE pf,* RBRACE", "dpat : path SLBRACE pf,* RBRACE")
@@ -110,13 +110,13 @@ def struct(p: Reduction) -> ast.StructPattern:
 
 @rule("pf : IDENT")
 def field_name(p: Reduction) -> ast.FieldPattern:
-    binding = ast.BindPattern(span=p.span, name=p[1], mutable=False)
+    binding = ast.BindPattern(p.span, p[1], False)
     return ast.FieldPattern(span=p.span, name=p[1], pattern=binding, shorthand=True)
 
 
 @rule("pf : MUT IDENT")
 def mutable_field_name(p: Reduction) -> ast.FieldPattern:
-    binding = ast.BindPattern(span=p.span, name=p[2], mutable=True)
+    binding = ast.BindPattern(p.span, p[2], True)
     return ast.FieldPattern(span=p.span, name=p[2], pattern=binding, shorthand=True)
 
 

@@ -20,7 +20,7 @@ _ITEM_NAMES = {
 
 @rule("block : LBRACE stmt* RBRACE", "block : LBRACE stmt* expr RBRACE")
 def block(p: Reduction) -> ast.Block:
-    return ast.Block(span=p.span, statements=p[2], result=p[3] if len(p) > 4 else None)
+    return ast.Block(p.span, p[2], p[3] if len(p) > 4 else None)
 
 
 @rule("stmt : SEMI")
@@ -30,12 +30,12 @@ def empty_statement(p: Reduction) -> ast.EmptyStmt:
 
 @rule("stmt : expr SEMI")
 def expression_statement(p: Reduction) -> ast.ExprStmt:
-    return ast.ExprStmt(span=p.span, expr=p[1], terminated=True)
+    return ast.ExprStmt(p.span, p[1], True)
 
 
 @rule("stmt : expr BLKEND")
 def block_statement(p: Reduction) -> ast.ExprStmt:
-    return ast.ExprStmt(span=p[1].span, expr=p[1], terminated=False)
+    return ast.ExprStmt(p[1].span, p[1], False)
 
 
 @rule("stmt : LET pattern SEMI")
@@ -124,7 +124,7 @@ def ended_arm(p: Reduction) -> ast.MatchArm:
 
 @rule("arm_last : pattern guard? FATARROW expr")
 def arm(p: Reduction) -> ast.MatchArm:
-    return ast.MatchArm(span=p.span, pattern=p[1], guard=p[2], body=p[4])
+    return ast.MatchArm(p.span, p[1], p[2], p[4])
 
 
 @rule("guard : IF expr", "limit : K_LIMIT expr")

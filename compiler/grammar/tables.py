@@ -42,7 +42,8 @@ def load() -> Tables:
         errorlog=yacc.NullLogger(),
     )
     states = range(len(parser.action))
-    actions = [parser.action[state] for state in states]
+    # PLY writes None where operators that do not associate would meet
+    actions = [{kind: action for kind, action in parser.action[state].items() if action is not None} for state in states]
     gotos = [parser.goto.get(state, {}) for state in states]
     steps = [_step(production) for production in parser.productions]
     return Tables(actions, gotos, steps, dict(parser.defaulted_states))

@@ -33,7 +33,7 @@ def _extended(members: list[ast.TypeExpr], member: ast.TypeExpr) -> list[ast.Typ
 
 @rule("type1 : type0 QUESTION")
 def nilable(p: Reduction) -> ast.NilableType:
-    return ast.NilableType(span=p.span, inner=p[1])
+    return ast.NilableType(p.span, p[1])
 
 
 @rule("type1 : FNTYPE LPAREN type,* RPAREN rett?")
@@ -43,12 +43,12 @@ def function_type(p: Reduction) -> ast.FunctionType:
 
 @rule("type0 : tpath")
 def named_type(p: Reduction) -> ast.NamedType:
-    return ast.NamedType(span=p.span, path=p[1], arguments=None)
+    return ast.NamedType(p.span, p[1], None)
 
 
 @rule("type0 : tpath targs")
 def generic_type(p: Reduction) -> ast.NamedType:
-    return ast.NamedType(span=p.span, path=p[1], arguments=p[2])
+    return ast.NamedType(p.span, p[1], p[2])
 
 
 @rule("type0 : STRING")

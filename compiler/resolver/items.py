@@ -28,6 +28,7 @@ from ..symbols import (
     VariantSymbol,
 )
 from ..types import ANY, NIL, Nominal
+from .field_values import visit_field
 from .functions import function, type_parameters
 from .impls import visit_impl
 from .memory import memory_chain
@@ -36,6 +37,7 @@ from .names import find_item
 from .paths import resolve_path
 from .pipelines import visit_pipeline
 from .scopes import ErroneousSymbol
+from .spelling import nearest
 from .state import Resolver
 from .tools import mcp_symbol, tool_symbol, visit_mcp, visit_tool
 from .traits import trait_symbol, visit_trait
@@ -247,7 +249,12 @@ def _visit_addition(r: Resolver, item: ast.Schema) -> None:
 
 def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
     for argument in decorator.arguments:
-        r.visit(argument.value)
+        visit_field(r, "" if argument.name is None else argument.name.text, argument.value)
+
+
+def _is_provider(key: str) -> bool:
+    """Misspelt too: the checker says so, and a connection is no value there either."""
+    return key == "provider" or nearest(key, ["provider"]) is not None
 
 
 def _visit_config(r: Resolver, item: ast.Config) -> None:
@@ -257,8 +264,8 @@ def _visit_config(r: Resolver, item: ast.Config) -> None:
         value = entry.value
         if item.kind == "agent" and entry.key.text == "connector" and isinstance(value, ast.PathExpr):
             continue
-        if not (item.kind == "model" and entry.key.text == "provider" and isinstance(value, ast.PathExpr)):
-            r.visit(value)
+        if not (item.kind == "model" and _is_provider(entry.key.text) and isinstance(value, ast.PathExpr)):
+            visit_field(r, entry.key.text, value)
         elif len(value.segments) > 1:
             value.binding = resolve_path(r, value.segments)
         elif value.member is None:

@@ -60,7 +60,7 @@ def offers_help(module: str, member: str) -> str | None:
         return f"use `{known}`"
     if not module:
         return listed("modules", STD_MODULES)
-    return listed("functions", (*std_module(module), *STD_TYPES.get(module, ()))) if module in STD_MODULES else None
+    return listed("functions", (*std_module(module), *STD_TYPES.get(module, ())), like=member) if module in STD_MODULES else None
 
 
 def _member(module: str, name: str) -> str | None:

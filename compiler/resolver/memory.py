@@ -6,6 +6,7 @@ Must not know: which steps and words there are.
 from __future__ import annotations
 
 from .. import ast
+from .field_values import visit_step
 from .names import find, find_item
 from .state import Resolver
 
@@ -43,7 +44,7 @@ def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
     items = value.items if isinstance(value, ast.ArrayExpr) else [value]
     if takes_words and all(is_word(item) for item in items):
         return
-    r.visit(value)
+    visit_step(r, step if argument.name is None else "", value)
 
 
 def tier_words(r: Resolver, method: str, argument: ast.Argument) -> None:

@@ -43,7 +43,9 @@ def _checked(r: Resolver, symbol: Symbol | None, name: ast.Ident) -> Symbol | No
 
 def _find(r: Resolver, name: str, *, local: bool) -> Symbol | None:
     is_open = False
-    for scope in r.scope.chain():
+    at: Scope | None = r.scope
+    while at is not None:
+        scope, at = at, at.parent
         symbol = scope.names.get(name)
         if symbol is not None and (not isinstance(symbol, Local) or (local and sees(r.function, symbol))):
             return symbol

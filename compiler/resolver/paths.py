@@ -23,6 +23,7 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from . import everyday
+from .family_help import family_help
 from .names import find, find_item, walk
 from .predeclared import LIBRARY_TYPES, TYPES, associated
 from .scopes import ErroneousSymbol
@@ -87,7 +88,7 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
     found = trait_item(r, owner, name)
     if found is None:
         names = [*members, *members_through_traits(r, owner)]
-        help = did_you_mean(name.text, names) or listed("functions", names) or "declare it in an `impl`"
+        help = did_you_mean(name.text, names) or listed("functions", names, like=name.text) or "declare it in an `impl`"
         r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return found
 
@@ -98,7 +99,7 @@ def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None
     found = trait_item(r, owner, name)
     if found is None:
         known = [*owner.variants, *r.module.members_of(owner), *members_through_traits(r, owner)]
-        help = did_you_mean(name.text, known) or listed("variants", known)
+        help = did_you_mean(name.text, known) or listed("variants", known, like=name.text)
         r.report("E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`", help=help)
     return found
 
@@ -112,7 +113,7 @@ def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Sym
     found = trait_item(r, owner, name)
     if found is None:
         known = (*variants, "new", *members_through_traits(r, owner))
-        help = did_you_mean(name.text, known) or listed("variants", known)
+        help = did_you_mean(name.text, known) or family_help(owner.name, name.text) or listed("variants", known, like=name.text)
         r.report("E1010", name.span, f"error family `{owner.name}` has no variant `{name.text}`", help=help)
     return found
 
@@ -125,7 +126,7 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
     if found is not None:
         return found
     help = everyday.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
-    help = help or listed("functions", known) or f"methods stand behind a value: `x.{name.text}(…)`"
+    help = help or listed("functions", known, like=name.text) or f"methods stand behind a value: `x.{name.text}(…)`"
     r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return None
 

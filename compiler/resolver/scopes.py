@@ -53,21 +53,17 @@ class Scope:
         self.public: set[str] = set()
         self.open = False
 
-    def chain(self) -> Iterator[Scope]:
-        scope: Scope | None = self
-        while scope is not None:
-            yield scope
-            scope = scope.parent
-
     def visible(self, function: FunctionScope | None) -> Iterator[tuple[str, Symbol]]:
         """Every visible name, innermost first."""
-        for scope in self.chain():
+        scope: Scope | None = self
+        while scope is not None:
             for name, symbol in scope.names.items():
                 if not isinstance(symbol, Local) or sees(function, symbol):
                     yield name, symbol
             for name, imported in scope.imports.items():
                 if imported.symbol is not None:
                     yield name, imported.symbol
+            scope = scope.parent
 
 
 def sees(function: FunctionScope | None, local: Local) -> bool:

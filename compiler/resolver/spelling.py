@@ -43,7 +43,18 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     return None if near is None else f"did you mean `{near}`?"
 
 
-def listed(what: str, names: Sequence[str], limit: int = 8) -> str | None:
-    """`methods are: …`, the first few."""
-    shown = ", ".join(f"`{name}`" for name in names[:limit])
+def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -> str | None:
+    """`methods are: …`, the first few, those that are like what was written before the others."""
+    ranked = sorted(names, key=lambda name: _unlikeness(like, name))
+    shown = ", ".join(f"`{name}`" for name in ranked[:limit])
     return f"{what} are: {shown}{', …' if len(names) > limit else ''}" if names else None
+
+
+def _unlikeness(name: str, candidate: str) -> int:
+    """0 where one begins or ends with the other (`lenght`, `len`), then the edits, up to half of the letters; all others are
+    equally unlike."""
+    a, b = name.lower(), candidate.lower()
+    shorter, longer = sorted((a, b), key=len)
+    if len(shorter) > 2 and (longer.startswith(shorter) or longer.endswith(shorter)):
+        return 0
+    return distance(a, b, len(a) // 2)

@@ -67,6 +67,23 @@ def _rank(symbol: Symbol) -> int:
 Handler = Callable[["Resolver", Any], "ast.Node | None"]
 
 
+class Block:
+    """The scope of one `with`; a generator would cost three times as much, and every block has one."""
+
+    __slots__ = ("resolver", "outer")
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.outer = resolver.scope
+
+    def __enter__(self) -> Scope:
+        self.resolver.scope = Scope(self.outer)
+        return self.resolver.scope
+
+    def __exit__(self, *problem: object) -> None:
+        self.resolver.scope = self.outer
+
+
 class Resolver:
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
@@ -122,15 +139,9 @@ class Resolver:
                 self.visit(child)
             return
 
-    @contextmanager
-    def block(self) -> Iterator[Scope]:
+    def block(self) -> Block:
         """A scope inside the present one."""
-        outer = self.scope
-        self.scope = Scope(outer)
-        try:
-            yield self.scope
-        finally:
-            self.scope = outer
+        return Block(self)
 
     @contextmanager
     def body(self, parent: FunctionScope | None) -> Iterator[FunctionScope]:

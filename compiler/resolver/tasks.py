@@ -6,7 +6,7 @@ Must not know: types, what is assigned where.
 from __future__ import annotations
 
 from .. import ast
-from ..symbols import BuiltinSymbol
+from ..symbols import BuiltinSymbol, FunctionScope
 from .functions import parameters
 from .names import find
 from .patterns import bind_pattern
@@ -19,7 +19,13 @@ def body(r: Resolver, kind: str, node: ast.Expr, pattern: ast.Pattern | None = N
         if pattern is not None:
             bind_pattern(r, pattern)
         r.visit(node)
-    return ast.TaskBody(span=node.span, kind=kind, pattern=pattern, body=node, scope=scope)
+    return _task(scope, kind, pattern, node)
+
+
+def _task(scope: FunctionScope, kind: str, pattern: ast.Pattern | None, node: ast.Expr) -> ast.TaskBody:
+    task = ast.TaskBody(span=node.span, kind=kind, pattern=pattern, body=node)
+    task.scope = scope
+    return task
 
 
 def await_(r: Resolver, node: ast.Await) -> ast.Node | None:
@@ -70,7 +76,7 @@ def _handler(r: Resolver, closure: ast.Closure) -> ast.TaskBody:
     with r.body(r.function) as scope:
         parameters(r, closure.parameters)
         r.visit(closure.body)
-    return ast.TaskBody(span=closure.body.span, kind="listen", pattern=None, body=closure.body, scope=scope)
+    return _task(scope, "listen", None, closure.body)
 
 
 HANDLERS: dict[type[ast.Node], Handler] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..symbols import FunctionSymbol, ImplSymbol, McpSymbol, StructSymbol, ToolSymbol
 from ..types import ANY, NIL, Nominal
+from .field_values import visit_field
 from .functions import function
 from .state import Resolver
 
@@ -71,7 +72,7 @@ def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
     """Names in fields, parameters and results."""
     with r.body(None):
         for entry in item.entries:
-            r.visit(entry.value)
+            visit_field(r, entry.key.text, entry.value)
     for node in item.functions:
         function(r, node)
         for parameter in node.parameters:

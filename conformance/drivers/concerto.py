@@ -35,7 +35,7 @@ from concerto.runtime.providers.base import Provider
 from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.host import Host
 from concerto.runtime.session import Outcome, Session
-from concerto.runtime.suspension import resume, snapshot
+from concerto.runtime.suspension import Snapshots, Told, resume
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
@@ -231,10 +231,16 @@ class Cancelled(Exception):
 
 
 class Resumed(Session):
-    """Before each step its machine is written, dropped, and made anew from the bytes (C-7.1)."""
+    """Before each step it is written, dropped, and made anew from the bytes: the machine, and volatile logs of memories, of which
+    each snapshot has only what came since the one before (C-7.1, M-14.6)."""
+
+    def __init__(self, program: Program, host: Host) -> None:
+        super().__init__(program, host)
+        self.snapshots = Snapshots(self)
+        self.told = Told()
 
     def _step(self) -> list[Effect]:
-        resume(self, snapshot(self))
+        resume(self, self.snapshots.write(), self.told)
         return super()._step()
 
 

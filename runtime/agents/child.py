@@ -202,6 +202,9 @@ class Child:
             ended = await self._gone(family, TERMINATION_GRACE)
         except asyncio.CancelledError:  # a second interrupt: no time is left to be gentle
             self._signal(family | descendants(self.pid), signal.SIGKILL)
+            with contextlib.suppress(TimeoutError):  # else asyncio closes its pipes when the loop is gone
+                await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
+                self._process._transport.close()  # type: ignore[attr-defined]
             raise
         if not ended:
             family |= descendants(self.pid)

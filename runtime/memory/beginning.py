@@ -24,6 +24,7 @@ class Beginning:
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
         self.failure = memories.failure
+        self.serial: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)
@@ -42,10 +43,10 @@ class Beginning:
             return self.initial_fact(ref.name, arguments)
         return self.memories.perform(ref, method, arguments, task)
 
-    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
-        return self.memories.keyed(ref, method, values)
+    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
+        return self.memories.keyed(ref, method, values, task)
 
-    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
+    def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
         """What initialisation writes begins a log, or has it to itself."""
         return False
 

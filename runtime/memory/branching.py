@@ -93,11 +93,14 @@ def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: 
     return [_erasing(store, other, copies, at) for other, copies in found.items() if copies]
 
 
-def erase_all(store: Store, prefix: Key) -> int:
-    """Every key under the prefix, its branches too; the number of entries that were there."""
+def erase_all(store: Store, prefix: Key, met: dict[Key, int] | None = None) -> int:
+    """Every key under the prefix, its branches too; the number of entries that were there. `met`: versions that were seen."""
     keys = list(store.keys(prefix))
     removed = sum(store.head(key).length for key in keys)
     store.remove(keys)
+    for key in keys:
+        if met is not None:
+            met.pop(key, None)
     return removed
 
 

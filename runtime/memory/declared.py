@@ -12,9 +12,10 @@ from time import time
 from ...vm.panics import Panic
 from ...vm.tasks import is_below
 from .beginning import Beginning
+from .declaration import Declaration
 from .errors import InvalidValue, MemoryFailure
 from .forms import DerivedMemory, KeyedMemory
-from .keys import MAIN_BRANCH, memory_key
+from .keys import MAIN_BRANCH, encode, memory_key
 from .policy import Policy
 
 TYPE_CHECKING = False
@@ -26,57 +27,20 @@ if TYPE_CHECKING:
     from .embedding import Embedding
     from .keys import Key
     from .memory import Listener, Memory
+    from .states import Changes, Logs
     from .stores.protocol import Store
     from .stores.volatile import VolatileStore
 
-    Allow = tuple[frozenset[str], frozenset[str]]
-
 LOCKED = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
 """Direct writes that are turns for those who wait (M-5.17)."""
-
-
-class Declaration:
-    """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
-
-    `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
-    (M-2.10), of `remember` its arguments.
-    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once.
-    """
-
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
-
-    def __init__(
-        self,
-        name: str,
-        policy: Policy | None = None,
-        *,
-        per: Sequence[str] = (),
-        store: str | None = None,
-        of: str | None = None,
-        initial: Sequence[tuple[str, str, bool]] = (),
-        allow: Allow | None = None,
-        embed: dict[str, Any] | None = None,
-        fixed: frozenset[tuple[str, str]] = frozenset(),
-    ) -> None:
-        self.name = name
-        self.policy = policy or Policy()
-        self.per = tuple(per)
-        self.store = store
-        self.of = of
-        self.initial = list(initial)
-        self.facts: list[list[Any]] = []
-        self.allow = allow
-        self.embed = embed
-        self.fixed = fixed
 
 
 class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
-        "_embedders", "_embeddings", "initialising", "failure", "turns", "serial",
+        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
+        "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "turns", "serial",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +49,7 @@ class Memories:
         *,
         namespace: str = "",
         clock: Callable[[], float] = time,
+        stored_clock: Callable[[], float] | None = None,
         listener: Listener | None = None,
         hears: Callable[[], bool] = lambda: True,
         stores: Callable[[str], Store] | None = None,
@@ -98,11 +63,13 @@ class Memories:
         self._open: dict[str, Any] = {}
         self._namespace = namespace
         self._clock = clock
+        self._stored_clock = stored_clock or clock  # of logs in a store
         self._listener = listener
         self._hears = hears
         self._stores = stores
         self._embedders = embedders
         self._embeddings: dict[str, Embedding] = {}
+        self._met: dict[Key, int] = {}  # versions that keys in stores had when the session last met them (M-14.6)
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.turns: dict[Any, Any] = {}
@@ -155,10 +122,13 @@ class Memories:
         turn = self.turn_around(task, memory)
         return memory if turn is None or turn.run is None else turn.run.frame()
 
-    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
-        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins."""
+    def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
+        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins. What erases
+        several keys looks for turns around it when it has found the keys."""
         if ref.name not in self.serial or method not in LOCKED:
             return False
+        if hasattr(ref, "names"):
+            return True
         return self.turn_around(task, self.at(ref)) is None
 
     def _at_key(self, ref: MemoryRef) -> Any:
@@ -176,11 +146,27 @@ class Memories:
 
         return perform(ref, opened, method, arguments, task.path)
 
-    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
         from .direct import perform_keyed
 
-        return perform_keyed(ref, lambda: self[ref.name], method, values)
+        return perform_keyed(ref, lambda: self[ref.name], method, values, lambda: self.within_keys(ref, values, task))
+
+    def within_keys(self, ref: KeyedRef, values: dict[str, Any], task: Any) -> bool:
+        """Whether the task runs within a turn of a key with these values (M-5.20)."""
+        has = self[ref.name].has(values)
+        return any(has(memory.key) and is_below(task.path, effect.task.path) for effect, memory in self._turns_of_runs())
+
+    def _turns_of_runs(self) -> list[tuple[Any, Any]]:
+        return [(effect, turn.memory) for effect, turn in self.turns.items() if turn.run is not None]
+
+    def with_keys(self, ref: KeyedRef, values: dict[str, Any]) -> list[Memory]:
+        """The logs of these keys that are stored, and those that have a turn in progress, ordered by their bytes."""
+        keyed, declared = self[ref.name], self._declared[ref.name]
+        has = keyed.has(values)
+        found = {memory.key: memory for _, memory in self._turns_of_runs() if has(memory.key)}
+        found.update((key, self._bare(declared, key)) for key in keyed.stored(values) if key not in found)
+        return [found[key] for key in sorted(found, key=encode)]
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
         """Whether a model or agent may attach it (M-4.16). A view is attached as the memory it is of."""
@@ -212,19 +198,13 @@ class Memories:
         base = self._declared[declared.of] if declared.of is not None else declared
         prefix = memory_key(self._namespace, base.name)[:-1]
         if base.per and declared.of is None:
-            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix)
+            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix, self._met)
         if declared.of is not None:
             return self[base.name] if base.per else DerivedMemory(declared.name, self[base.name])
         return self._at(base, (*prefix, MAIN_BRANCH))
 
     def _at(self, declared: Declaration, key: Key) -> Memory:
-        from .memory import Memory
-
-        memory = Memory(
-            declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
-            views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
-        )  # fmt: skip
+        memory = self._bare(declared, key)
         if declared.facts:
             from .direct_facts import initial_facts
 
@@ -232,6 +212,18 @@ class Memories:
         else:
             memory.initialise(declared.initial)
         return memory
+
+    def _bare(self, declared: Declaration, key: Key) -> Memory:
+        """Without what begins its log."""
+        from .memory import Memory
+
+        return Memory(
+            declared.policy, name=declared.name, store=self._store_of(declared), key=key,
+            clock=self._clock if declared.store is None else self._stored_clock,
+            views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
+            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
+            met=None if declared.store is None else self._met,
+        )  # fmt: skip
 
     def take_over(self, earlier: Memories) -> None:
         """Go on with the volatile logs of an earlier session where a name is in both and declared alike there; views, and who
@@ -266,6 +258,11 @@ class Memories:
     # ------------------------------------------------------------ the state of a session
 
     @property
+    def lasting(self) -> bool:
+        """Whether a store holds logs that outlive the session."""
+        return any(declared.store is not None for declared in self._declared.values())
+
+    @property
     def namespace(self) -> str:
         return self._namespace
 
@@ -276,19 +273,79 @@ class Memories:
             raise KeyError(name)
         return declared.per
 
-    def volatile_stores(self) -> list[VolatileStore]:
-        """Those whose logs end with the session."""
-        return [store for store in (self._volatile, *self._earlier.values()) if store is not None]
+    def volatile_stores(self) -> list[tuple[str | None, VolatileStore]]:
+        """Those whose logs end with the session; in a test also the stores, by their names (M-8.15)."""
+        made: dict[int, tuple[str | None, VolatileStore]] = {}
+        for store in (self._volatile, *self._earlier.values()):
+            if store is not None:
+                made[id(store)] = (None, store)
+        if self._are_volatile():
+            made.update((id(store), (name, store)) for name, store in self._stores.open.items())  # type: ignore[union-attr]
+        return list(made.values())
+
+    def _are_volatile(self) -> bool:
+        return bool(getattr(self._stores, "volatile", False))
+
+    def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
+        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere."""
+        declared = self._declared[str(key[1])]
+        if label is None:
+            return self._session(declared.name)
+        if label != declared.store or not self._are_volatile():
+            return None
+        store: Any = self._store_of(declared)
+        return store  # type: ignore[no-any-return]
+
+    def hold(self, logs: Logs) -> None:
+        """Go on with what these volatile logs hold, in the logs that memories have in their hands."""
+        for label, store in self.volatile_stores():
+            for key, log in store.logs.items():
+                if self.volatile(label, key) is store:
+                    log.become(logs.log(label, key))
+        for label, store in logs.stores.items():
+            for key, held in store.logs.items():
+                mine = self.volatile(label, key)
+                assert mine is not None, "it was checked when it was read"
+                mine.log(key).become(held)
+
+    def _log_of(self, ref: MemoryRef) -> tuple[Declaration, Key]:
+        of = self._declared[self._declared[ref.name].of or ref.name]
+        return of, memory_key(self._namespace, of.name, ref.key, ref.branch)
+
+    def head(self, ref: MemoryRef) -> tuple[str | None, int]:
+        """The store of a handle, and the version of its log when the session last met it (M-14.6)."""
+        declared, key = self._log_of(ref)
+        store = self.volatile(declared.store, key) if declared.store is None or self._are_volatile() else None
+        return declared.store, self._met.get(key, 0) if store is None else store.head(key).version
+
+    def differs(self, ref: MemoryRef, version: int, changes: Changes) -> bool:
+        """Whether the volatile log of a handle will have another version; one in a store goes its own way."""
+        declared, key = self._log_of(ref)
+        return (declared.store is None or self._are_volatile()) and changes.version(declared.store, key) != version
+
+    def went_back(self, ref: MemoryRef, version: int) -> int | None:
+        """The version in the store when it is an earlier one. A store that cannot be read says so when it is used (M-8.6)."""
+        declared, key = self._log_of(ref)
+        if declared.store is None or self._are_volatile() or not version:
+            return None
+        try:
+            found = self._store_of(declared).head(key).version
+        except MemoryFailure:
+            return None
+        self._met[key] = found
+        return found if found < version else None
 
     def beginnings(self) -> list[tuple[str, list[Any], list[Any]]]:
         """What initialisation statements give a log that begins, by memory: messages, facts."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
-    def begin_with(self, store: VolatileStore | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
+    def begin_with(self, logs: Logs | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
         """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
-        self._volatile = store
+        self._volatile = None
         self._earlier.clear()
         self._open.clear()
+        if logs is not None:
+            self.hold(logs)
         for name, declared in self._declared.items():
             declared.initial, declared.facts = beginnings.get(name, ([], []))
 

@@ -10,7 +10,7 @@ from ...vm.panics import Panic
 from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ..records import Call, Msg
 from ..translation import failed, to_plain
-from .errors import FixedSlot, InvalidValue, MemoryFailure
+from .errors import FixedSlot, InvalidValue, MemoryFailure, nested
 from .keys import key_values
 from .tokens import count_text
 
@@ -60,8 +60,10 @@ def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) 
     return FACT_METHODS[method](Facts(memory, task), *arguments)
 
 
-def perform_keyed(ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any]) -> Any:
-    """`key`, `keys` and `erase` (M-7.3)."""
+def perform_keyed(
+    ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any], within: Callable[[], bool]
+) -> Any:
+    """`key`, `keys` and `erase` (M-7.3); `within`: whether a turn in progress of one of these keys is around."""
     try:
         if method == "key":
             return MemoryRef(ref.name, "", key_values(ref.names, values))
@@ -69,6 +71,8 @@ def perform_keyed(ref: KeyedRef, opened: Callable[[], Any], method: str, values:
         if method == "keys":
             found = memory.keys()
             return Array([from_json(key) for key in found])
+        if within():
+            raise nested()
         return Ok(memory.erase(**values))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None

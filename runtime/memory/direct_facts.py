@@ -101,7 +101,7 @@ def _observe(facts: Facts, topic: str, data: Any) -> None:
 
 def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
     """The content that is stored now."""
-    fact = facts.drafted(name, content_of(content), tier=tier)
+    fact = facts.drafted(name, content_of(content), tier=tier, named=False)
     fact.name = name  # a redactor rewrites what is said, not what it is called by
     facts.keep(fact)
     return fact.content

@@ -83,8 +83,8 @@ def loaded(text: str) -> Content:
         )
         _check(content)
         _check_values(content)
-    except (KeyError, TypeError, ValueError, AttributeError, Panic) as error:
-        raise corrupt(f"the dump does not decode ({type(error).__name__})") from None
+    except (KeyError, TypeError, ValueError, AttributeError, Panic):
+        raise corrupt("the dump does not decode") from None
     return content
 
 

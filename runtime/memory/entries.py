@@ -297,5 +297,5 @@ def entry_of(held: dict[str, Any]) -> Entry:
             held["seq"], held["turn"], message, run=held["run"], by=held["by"], origin=held["origin"], opaque=opaque,
             pinned=bool(held["pinned"]), tokens=held["tokens"], at=held["at"],
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise corrupt(f"an entry does not decode ({type(error).__name__})") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise corrupt("an entry does not decode") from None

@@ -60,6 +60,10 @@ def not_found(branch: str) -> MemoryFailure:
     return MemoryFailure("NotFound", f"there is no branch {branch!r}")
 
 
+def no_turn(turn: int) -> MemoryFailure:
+    return MemoryFailure("NotFound", f"there is no turn {turn}; to remove all turns rewind to -1")
+
+
 def store_failed(store: str, reason: str) -> MemoryFailure:
     return MemoryFailure("Store", f"store {store}: {reason}", store=store)
 
@@ -80,3 +84,8 @@ def corrupt(reason: str) -> MemoryFailure:
 
 def redaction_failed(reason: str) -> MemoryFailure:
     return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
+
+
+def unnameable(kind: str) -> MemoryFailure:
+    message = f"the {kind} of a fact holds what is not stored (what `redact` rewrites, or a secret): nothing was stored"
+    return MemoryFailure("Redaction", f"{message}; call it by something else, such as an id")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .facts import Fact
+    from .recency_bands import Place
+
 
 @lru_cache(maxsize=1_024)  # a fact that is written again; those of all facts would take more than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
@@ -71,7 +73,7 @@ class FactIndex:
         self.trigrams = defaultdict[str, Term](Term)
         self.graph = Graph(self._entities)
         self.live = 0
-        self.bands = Bands(self._accessed)
+        self.bands = Bands(self._place)
         self._slot_of: dict[int, int] = {}
         self._names: dict[tuple[str, str], int] = {}
         self._highest: int | None = None
@@ -112,10 +114,13 @@ class FactIndex:
         self.change(facts, [number for number in self.facts if number not in there])
         self.stamp = stamp
 
-    def _accessed(self, slot: int) -> int:
+    def _place(self, slot: int) -> Place:
         fact = self.slots[slot]
         assert fact is not None, "only live slots are in the bands"
-        return fact.accessed
+        return self._place_of(slot, fact)
+
+    def _place_of(self, slot: int, fact: Fact) -> Place:
+        return fact.accessed, -self.lengths[slot], -fact.id
 
     def _entities(self, slot: int) -> Iterable[str]:
         fact = self.slots[slot]
@@ -125,10 +130,10 @@ class FactIndex:
         """By one of the same words."""
         slot = self._slot_of[fact.id]
         if held.accessed != fact.accessed:
-            self.bands.remove(slot, held.accessed)
+            self.bands.remove(slot, self._place_of(slot, held))
         self.facts[fact.id] = self.slots[slot] = fact
         if held.accessed != fact.accessed:
-            self.bands.add(slot, fact.accessed)
+            self.bands.add(slot, self._place_of(slot, fact))
 
     def _add(self, fact: Fact) -> None:
         slot = len(self.slots)
@@ -142,7 +147,7 @@ class FactIndex:
         self.length += length
         self.shortest = min(self.shortest, length)
         self.live |= 1 << slot
-        self.bands.add(slot, fact.accessed)
+        self.bands.add(slot, self._place_of(slot, fact))
         for token, count in found.items():
             self.tokens[token].add(slot)
             self.counts[token][slot] = count
@@ -164,7 +169,7 @@ class FactIndex:
         if self._names.get((fact.tier, fact.name)) == number:  # or another number has the name since
             del self._names[fact.tier, fact.name]
         self._highest = None
-        self.bands.remove(slot, fact.accessed)
+        self.bands.remove(slot, self._place_of(slot, fact))
         self.slots[slot] = None
         self.length -= length
         self.live &= ~(1 << slot)

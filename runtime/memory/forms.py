@@ -10,7 +10,7 @@ from .keys import MAIN_BRANCH, branch_of, key_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ..records import Msg
@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 class KeyedMemory:
     """A memory with `.per(…)`: one log for each key (M-7.3)."""
 
-    __slots__ = ("name", "per", "_at", "_stores", "_prefix")
+    __slots__ = ("name", "per", "_at", "_stores", "_prefix", "_met")
 
-    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key) -> None:
-        """`stores`: its own first, then that of the session's facts."""
+    def __init__(
+        self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key, met: dict[Key, int]
+    ) -> None:
+        """`stores`: its own first, then that of the session's facts; `met`: as a memory has it."""
         self.name = name
         self.per = per
         self._at = at
         self._stores = stores
         self._prefix = prefix
+        self._met = met
 
     def key(self, **values: Any) -> Memory:
         """InvalidValue (P452) for a value no key may have."""
@@ -49,10 +52,20 @@ class KeyedMemory:
         """Every key with these values; the number of removed entries."""
         from .branching import erase_all
 
+        has = self.has(values)
+        matching = [(*self._prefix, *held.values()) for held in self.keys() if has((*self._prefix, *held.values()))]
+        return sum(erase_all(store, prefix, self._met) for prefix in matching for store in self._stores)
+
+    def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
+        """Whether a key is one with these values. InvalidValue for a value no key may have."""
         names = [name for name in self.per if name in values]
-        wanted = dict(zip(names, key_values(names, values), strict=True))
-        matching = [held for held in self.keys() if all(held[name] == value for name, value in wanted.items())]
-        return sum(erase_all(store, (*self._prefix, *held.values())) for held in matching for store in self._stores)
+        at = [len(self._prefix) + self.per.index(name) for name in names]
+        wanted = list(zip(at, key_values(names, values), strict=True))
+        return lambda key: key[: len(self._prefix)] == self._prefix and all(key[place] == value for place, value in wanted)
+
+    def stored(self, values: Mapping[str, Any]) -> list[Key]:
+        """The logs with these values, branches too, ordered by their bytes."""
+        return list(filter(self.has(values), self._stores[0].keys(self._prefix)))
 
 
 class DerivedMemory:

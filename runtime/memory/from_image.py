@@ -5,7 +5,7 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 
 from __future__ import annotations
 
-from .declared import Declaration
+from .declaration import Declaration
 from .policy import Policy
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Image, Memory
     from ..records import Msg
-    from .declared import Allow
+    from .declaration import Allow
     from .stores.opened import OpenStores
     from .tokens import TokenCounter
 
@@ -28,8 +28,8 @@ SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
 
 
-def declarations(image: Image, functions: Functions, counter: Any = None) -> list[Declaration]:
-    """`counter`: the TokenCounter of the host, or None."""
+def declarations(image: Image, functions: Functions, counter: Any, clean: Callable[[str], str]) -> list[Declaration]:
+    """`counter`: the TokenCounter of the host, or None; `clean` takes secrets out of what goes to a store (G-10.3)."""
     found = []
     counts = None if counter is None else _counting(counter)
     for memory in image.memories:
@@ -38,7 +38,7 @@ def declarations(image: Image, functions: Functions, counter: Any = None) -> lis
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions, counts), per=steps.get("keys", ()), store=store, of=of,
+                memory.name, _policy(memory, functions, counts, clean), per=steps.get("keys", ()), store=store, of=of,
                 allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
             )
         )
@@ -86,7 +86,7 @@ def _counting(counter: Any) -> TokenCounter:
     return count
 
 
-def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None) -> Policy:
+def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, clean: Callable[[str], str]) -> Policy:
     if not memory.steps:
         return Policy(retain=memory.max_messages, counter=counter)
     steps: dict[str, Any] = {name: value for name, value in memory.steps.items() if name not in OUTSIDE_THE_POLICY}
@@ -100,6 +100,7 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None) 
             steps[name] = functions(name, steps[name])
     if "store" in memory.steps:
         steps.setdefault("on_conflict", "Serial")
+        steps["redact"] = [*steps.get("redact", ()), clean]
     if "summary" in steps:
         steps["summary"] = _summary(steps["summary"])
     if "learn" in steps:

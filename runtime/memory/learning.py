@@ -88,7 +88,8 @@ def _apply(memory: Memory, rule: Rule, known: list[Observation], run: str | None
         return
     content, confidence, about = rule.store(group)
     facts = Facts(memory)
-    fact = facts.drafted(f"{rule.name}/{key}", content, confidence, PERSISTENT if memory.keeps else SESSION, about)
+    tier = PERSISTENT if memory.keeps else SESSION
+    fact = facts.drafted(f"{rule.name}/{key}", content, confidence, tier, about, named=False)
     fact.origin, fact.rule, fact.run = "rule", rule.name, run
     fact.seqs = sorted({seq for one in group.members for seq in one.seqs})
     fact.trust = lowest([fact.trust, *(one.trust for one in group.members)])

@@ -15,7 +15,7 @@ from .branching import branch, branches, erase_all, erase_entries, fork, stored_
 from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
-from .errors import MemoryFailure, conflict, keeps_no
+from .errors import MemoryFailure, conflict, keeps_no, no_turn
 from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of
 from .keys import MAIN_BRANCH, branch_of
 from .observations import observation_of
@@ -64,8 +64,11 @@ class Memory(MemoryReader):
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        met: dict[Key, int] | None = None,
     ) -> None:
-        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding)
+        super().__init__(
+            policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding, met=met
+        )
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         self.fixed = fixed
@@ -83,7 +86,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session, embedding=self.embedding, fixed=self.fixed,
+            session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met,
         )
 
     # ------------------------------------------------------------ writing
@@ -92,6 +95,8 @@ class Memory(MemoryReader):
         """M-6.1; the caller has checked the role. A turn of its own, outside the turns of runs (O-3.9)."""
         log = self._log
         if log is not None:
+            if not log.fresh:
+                log.change()
             log.noted.append((role, content, self.clock()))
             log.fresh += 1
         else:
@@ -195,6 +200,8 @@ class Memory(MemoryReader):
                 batch.head.version = expect + 1
         write: Write = (self.key, expect, batch)
         stored = self.store.commit([write], scrub=scrub)
+        if stored and self.met is not None:
+            self.met[self.key] = batch.head.version
         if self.policy.ttl is not None:
             self._sweep(self.now() - self.policy.ttl)
         return stored
@@ -238,6 +245,8 @@ class Memory(MemoryReader):
 
     def rewind(self, turn: int) -> int:
         """Removes the turns numbered above `turn`; their numbers and seqs are given again (M-6.18)."""
+        if turn < -1:
+            raise no_turn(turn)
         while True:
             log = self._stored()
             gone = []
@@ -336,7 +345,7 @@ class Memory(MemoryReader):
         others along."""
         if seqs is None and run is None:
             prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key  # a branch goes alone
-            removed = erase_all(self.store, prefix)
+            removed = erase_all(self.store, prefix, self.met)
             if self.keeps:
                 erase_all(self.session, prefix)
             return removed

@@ -10,13 +10,13 @@ from time import time
 
 from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
-from .fact_index import FactIndex
 from .facts import EPHEMERAL
 from .keys import memory_key
 from .policy import Policy
 from .source import StoredLog
 from .stores.protocol import Head
 from .stores.volatile import VolatileStore
+from .stores.volatile_log import index_of
 from .views import view_of
 
 TYPE_CHECKING = False
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from ..records import Msg
     from .embedding import Embedding
     from .entries import Entry
+    from .fact_index import FactIndex
     from .facts import Fact
     from .keys import Key
     from .observations import Observation
     from .stores.protocol import Store
-    from .stores.volatile import VolatileLog
+    from .stores.volatile_log import VolatileLog
     from .views import Recalled, View
 
     T = TypeVar("T")
@@ -41,9 +42,10 @@ OWN_VIEW = ""
 
 class MemoryReader:
     """`_log` is the volatile log itself when the memory has no steps, else None.
-    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`."""
+    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`; `met`: where versions that
+    were seen in the store are kept."""
 
-    __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "_log")
+    __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "met", "_log")
 
     def __init__(
         self,
@@ -55,6 +57,7 @@ class MemoryReader:
         clock: Callable[[], float] = time,
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
+        met: dict[Key, int] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -63,6 +66,7 @@ class MemoryReader:
         self.clock = clock
         self.session: VolatileStore = session or (self.store if isinstance(self.store, VolatileStore) else VolatileStore())
         self.embedding = embedding
+        self.met = met
         self._log: VolatileLog | None = None
 
     def now(self) -> int:
@@ -83,6 +87,8 @@ class MemoryReader:
     def head(self) -> Head:
         """The row of the key; an expired key is like one never written (M-8.9)."""
         head = self.store.head(self.key)
+        if self.met is not None:
+            self.met[self.key] = head.version
         ttl = self.policy.ttl
         return Head() if ttl is not None and head.touched < self.now() - ttl else head
 
@@ -230,7 +236,8 @@ class MemoryReader:
         turns = len({entry.turn for entry in self.entries()}) if head.length else 0
         return {
             "messages": head.length, "tokens": head.tokens, "turns": turns, "version": head.version,
-            "retain": self.policy.retain, "window": self.policy.window, "token_limit": self.policy.tokens,
+            "retain": self.policy.retain, "window": self.policy.window,
+            "window_turns": self.policy.window_turns, "token_limit": self.policy.tokens,
             "facts": len(self.kept_facts()),
         }  # fmt: skip
 
@@ -255,11 +262,11 @@ class MemoryReader:
     def stored_index(self) -> FactIndex:
         """Of the persistent ones; a store may keep one that follows its changes."""
         if not self.keeps or self._is_expired() or not hasattr(self.store, "facts"):
-            return FactIndex()
+            return index_of()
         if hasattr(self.store, "index"):
             index: FactIndex = self.store.index(self.key)
             return index
-        return FactIndex(self.stored_facts())
+        return index_of(self.stored_facts())
 
     def expired_facts(self) -> list[int]:
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []

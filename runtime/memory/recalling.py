@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import heappop, heappush, heappushpop
+from itertools import accumulate
 from math import log
 
 from .fact_graph import entities, folded
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 
     from .facts import Decay, Fact
 
-    Bucket = tuple[float, "_Part", int, int]
-    """The most its facts can be worth, where they are, how many trigrams of the query each has, the facts as bits."""
+    Worth = tuple[float, float, int]
+    """The most r_l, not cut at 1, of the shortest fact there is; what the rest of the relevance leaves of 1; how often a token is
+    repeated at most."""
+    Bucket = tuple["_Part", int, int, Worth]
+    """Where its facts are, how many trigrams of the query each has, the facts as bits, the most they can be worth."""
+    Piece = tuple[float, float, Bucket, int]
 
 DIGITS = 9
 """Scores are compared rounded to so many (M-10.12)."""
@@ -34,6 +39,8 @@ SLACK = 1e-12
 """A limit and what it limits are computed in another order: so much their roundings may differ."""
 SMALL = 64
 """A bucket of no more facts is looked at in one piece."""
+TOLD_APART = 8
+"""So many tokens of a query, the rarest, say what the facts of a bucket contain."""
 
 
 def recency(fact: Fact, now: int, half_life: int) -> float:
@@ -77,65 +84,69 @@ def rank(
     is rare. `near`: what the vector of a persistent fact makes it worth."""
     asked = _Query(indexes, frozenset(terms(query)))
     parts = [_Part(index, asked) for index in indexes if len(index)]
-    best: list[float] = []
+    best: list[tuple[float, int, int]] = []
     found: list[Found] = []
-    least = -1.0  # what a hit must reach, once there are k
-    for bound, most, part, count, bits in _newest_first(_buckets(parts, near), now, half_life):
-        if k <= 0 or round(most + SLACK, DIGITS) < least:
+    least = (-1.0, 0, 0)  # what a hit must be before, once there are k: score, time, number negated
+    for bound, most, (part, count, bits, _), left in _newest_first(_buckets(parts, near), now, half_life):
+        limit = round(most + SLACK, DIGITS)
+        if k <= 0 or limit < least[0]:
             break
+        if (limit, *part.first(left)) <= least:
+            continue
         inflected = 1 - asked.inflected(count) / 2
-        for slot in slots_in(bits):
+        for slot in slots_in(bits & part.index.bands.bits[left - 1] if left else bits):
             fact = part.fact(slot)
             factor = recency(fact, now, half_life) * fact.c0
-            if round(bound * factor + SLACK, DIGITS) < least:  # nearly all end here
+            if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.id) <= least:  # nearly all end here
                 continue
             missing = part.missing(slot, fact, inflected)
             if near is not None and fact.tier == PERSISTENT:
                 missing *= 1 - near(fact)
-            if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least:
+            if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least[0]:
                 continue
             hit = Found(fact, 1 - missing, now, decay, half_life)
-            score = round(hit.score, DIGITS)
-            if score < least:
+            place = round(hit.score, DIGITS), fact.accessed, -fact.id
+            if place <= least:
                 continue
             if accepts(hit):
                 found.append(hit)
                 if len(best) < k:
-                    heappush(best, score)
+                    heappush(best, place)
                 else:
-                    heappushpop(best, score)
+                    heappushpop(best, place)
                 least = best[0] if len(best) >= k else least
     found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.id))
     return found[: max(0, k)]
 
 
-def _newest_first(buckets: Iterable[Bucket], now: int, half_life: int) -> Iterator[tuple[float, float, _Part, int, int]]:
+def _newest_first(buckets: Iterable[Bucket], now: int, half_life: int) -> Iterator[Piece]:
     """Buckets in pieces: relevance and score that no fact of a piece exceeds, and no fact of the later ones that score. A large
     bucket is taken band by band, and only as far as somebody asks; `left`: the bands that are, 0 for a bucket in one piece."""
-    queue: list[tuple[float, int, Bucket, int]] = []
+    queue: list[tuple[float, float, int, Bucket, int]] = []
 
     def put(number: int, bucket: Bucket, left: int) -> None:
-        newest = bucket[1].index.bands.newest[left - 1]
-        heappush(queue, (-bucket[0] * recency_at(newest, now, half_life), number, bucket, left))
+        part = bucket[0]
+        bound = part.bound(bucket[3], left)
+        newest = part.index.bands.newest[left - 1][0]
+        heappush(queue, (-bound * recency_at(newest, now, half_life), bound, number, bucket, left))
 
     for number, bucket in enumerate(buckets):
-        put(number, bucket, len(bucket[1].index.bands.bits) if bucket[3].bit_count() > SMALL else 0)
+        put(number, bucket, len(bucket[0].index.bands.bits) if bucket[2].bit_count() > SMALL else 0)
     while queue:
-        most, number, bucket, left = heappop(queue)
-        bound, part, count, bits = bucket
+        most, bound, number, bucket, left = heappop(queue)
         if left > 1:
             put(number, bucket, left - 1)
-        yield bound, -most, part, count, bits & part.index.bands.bits[left - 1] if left else bits
+        yield bound, -most, bucket, left
 
 
 def _buckets(parts: Sequence[_Part], near: Callable[[Fact], float] | None) -> Iterable[Bucket]:
     for part in parts:
         for count, bits in part.by_count.items():
-            for bound, some in part.split(count, bits):
+            for worth, some in part.split(count, bits):
                 if near is not None:
-                    yield 1.0, part, count, some
-                elif bound > 0:
-                    yield bound, part, count, some
+                    yield part, count, some, (1.0, 0.0, 1)
+                elif part.bound(worth, 0) > 0:
+                    yield part, count, some, worth
 
 
 class _Query:
@@ -177,36 +188,62 @@ class _Part:
         self.near = index.about(entity for entity, value in self.active.items() if value > 0.5)
         self.far = index.about(entity for entity, value in self.active.items() if value <= 0.5) & ~self.near
         self.worths = [self._worths(False), self._worths(True)]
+        self.often = max((index.repeating(token)[1] for token in query.idf), default=1)
+        self.shortest = list(accumulate(index.bands.shortest, min))  # of a band and all older ones
 
-    def split(self, count: int, bits: int) -> Iterable[tuple[float, int]]:
-        """By the rarest token, whether a token is repeated, and what the graph gives, with the most that is worth."""
+    def first(self, left: int) -> tuple[int, int]:
+        """Time and negated number that no fact of the band is before; of all, for 0."""
+        bands = self.index.bands
+        return bands.newest[left - 1][0], -bands.lowest[left - 1] if left else 0
+
+    def bound(self, worth: Worth, left: int) -> float:
+        """The most relevance in that band, and in the older ones: longer facts are worth less, and one that repeats its tokens
+        loses least by that. In all, for 0."""
+        lexical, missing, often = worth
+        if left:
+            base, each = self.damping
+            lexical *= (often + base + each * self.index.shortest) / (often + base + each * self.shortest[left - 1])
+        return 1 - missing * (1 - min(1.0, lexical))
+
+    def split(self, count: int, bits: int) -> Iterable[tuple[Worth, int]]:
+        """By the tokens they contain, as long as there are many, whether a token is repeated, and what the graph gives, with the
+        most that is worth."""
         inflected = 1 - self.query.inflected(count) / 2
-        for at, having in enumerate([*self.tokens, bits]):
-            some, bits = bits & having, bits & ~having
-            for repeats, each in ((True, some & self.repeated), (False, some & ~self.repeated)):
-                if not each:
+        for each, at, held in self._by_tokens(bits):
+            for repeats, some in ((True, each & self.repeated), (False, each & ~self.repeated)):
+                if not some:
                     continue
-                missing = inflected * (1 - self._most(at, count, repeats))
+                lexical, often = self._most(at, held, count, repeats), self.often if repeats else 1
                 for reached, value in ((self.near, 1.0), (self.far, 0.5)):
-                    if each & reached:
-                        yield 1 - missing * (1 - value / 2), each & reached
-                rest = each & ~(self.near | self.far)
+                    if some & reached:
+                        yield (lexical, inflected * (1 - value / 2), often), some & reached
+                rest = some & ~(self.near | self.far)
                 if rest:
-                    yield 1 - missing, rest
+                    yield (lexical, inflected, often), rest
 
-    def _most(self, at: int, count: int, repeats: bool) -> float:
-        """The most r_l of a fact with so many trigrams of the query whose rarest token is that one. What more it contains has
-        trigrams of its own: as much as there is room for, the most valuable first."""
+    def _by_tokens(self, bits: int) -> Iterable[tuple[int, int, tuple[int, ...]]]:
+        """Facts as bits, how many of the rarest tokens were looked at, and which of those they contain."""
+        waiting: list[tuple[int, int, tuple[int, ...]]] = [(bits, 0, ())]
+        while waiting:
+            some, at, held = waiting.pop()
+            if at == min(len(self.tokens), TOLD_APART) or (at and some.bit_count() <= SMALL):
+                yield some, at, held
+                continue
+            for having, inside in ((some & self.tokens[at], (*held, at)), (some & ~self.tokens[at], held)):
+                if having:
+                    waiting.append((having, at + 1, inside))
+
+    def _most(self, at: int, held: Sequence[int], count: int, repeats: bool) -> float:
+        """The most r_l, not cut at 1, of a fact with so many trigrams of the query that contains these of the first tokens. What
+        more it contains has trigrams of its own: as much as there is room for, the most valuable first."""
         tokens = self.worths[repeats]
-        if at == len(tokens):
-            return 0.0
-        total, own = tokens[at]
-        room = float(count - own)
-        for worth, own in sorted(tokens[at + 1 :], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
+        total = sum(tokens[number][0] for number in held)
+        room = float(count - sum(tokens[number][1] for number in held))
+        for worth, own in sorted(tokens[at:], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
             part = 1.0 if own <= room else max(0.0, room / own)
             total += worth * part
             room -= own * part
-        return min(1.0, total / self.query.reach)
+        return total / self.query.reach if total else 0.0
 
     def _worths(self, repeats: bool) -> list[tuple[float, int]]:
         """Per token the most it adds to BM25 here, in the shortest fact, and the trigrams no other token of the query has."""

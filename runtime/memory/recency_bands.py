@@ -1,7 +1,8 @@
 """Facts in the order of their newest access, in bands of a few hundred: recall looks at the newest first (M-10.12, M-14.4).
 
-A band is the set of its slots as bits and a time none of them is newer than. Follows accesses one by one: a band that grows too
-large is halved, one that got small joins its neighbour. Must not know: scores, half lives, facts.
+A band is the set of its slots as bits and a place none of them is before. Of one time, as facts are that came together, the
+shorter come first, and of one length the lower numbers, as they are worth more. Follows accesses one by one: a band that grows
+too large is halved, one that got small joins its neighbour. Must not know: scores, half lives, facts.
 """
 
 from __future__ import annotations
@@ -14,23 +15,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Place = tuple[int, int, int]
+    """Time, length and number, the latter two negated: what is larger is worth more."""
+
 LEAST = 256
 """A band of no more slots is never halved."""
 MOST = 128
 """Bands are as large as it takes for about so many, or their bits would grow with the square of the facts."""
-EVER = -(1 << 80)
+EVER = (-(1 << 80), 0, 0)
+FAR = 1 << 80
 
 
 class Bands:
-    """`starts[n]`: a time all slots of band n are as new as, `newest[n]` one none is newer than; oldest band first. `at`: the
-    time of a slot."""
+    """`starts[n]`: a place no slot of band n is behind, `newest[n]` one none is before; oldest band first. `shortest[n]`: a
+    length that none falls short of, `lowest[n]` such a number. `at`: the place of a slot."""
 
-    __slots__ = ("starts", "newest", "bits", "sizes", "count", "at")
+    __slots__ = ("starts", "newest", "shortest", "lowest", "bits", "sizes", "count", "at")
 
-    def __init__(self, at: Callable[[int], int]) -> None:
+    def __init__(self, at: Callable[[int], Place]) -> None:
         self.at = at
         self.starts = [EVER]
         self.newest = [EVER]
+        self.shortest = [FAR]
+        self.lowest = [FAR]
         self.bits = [0]
         self.sizes = [0]
         self.count = 0
@@ -39,17 +46,21 @@ class Bands:
     def limit(self) -> int:
         return max(LEAST, self.count // MOST)
 
-    def add(self, slot: int, time: int) -> None:
-        band = bisect_right(self.starts, time) - 1
+    def add(self, slot: int, place: Place) -> None:
+        band = bisect_right(self.starts, place) - 1
         self.bits[band] |= 1 << slot
         self.sizes[band] += 1
-        self.newest[band] = max(self.newest[band], time)
+        self.newest[band] = max(self.newest[band], place)
+        self.shortest[band] = min(self.shortest[band], -place[1])
+        self.lowest[band] = min(self.lowest[band], -place[2])
         self.count += 1
-        if self.sizes[band] % self.limit == 0:  # one that cannot be halved, all of one time, is not tried each time
+        if self.sizes[band] >= self.limit:
             self._halve(band)
+            if band + 2 < len(self.sizes):  # made when there were fewer facts, it may be small by now
+                self._join(band + 1)
 
-    def remove(self, slot: int, time: int) -> None:
-        band = bisect_right(self.starts, time) - 1
+    def remove(self, slot: int, place: Place) -> None:
+        band = bisect_right(self.starts, place) - 1
         self.bits[band] &= ~(1 << slot)
         self.sizes[band] -= 1
         self.count -= 1
@@ -58,14 +69,16 @@ class Bands:
 
     def _halve(self, band: int) -> None:
         slots = list(slots_in(self.bits[band]))
-        times = sorted(map(self.at, slots))
-        middle = times[len(times) // 2]
-        if middle == times[0]:
-            return
+        places = sorted(map(self.at, slots))
+        half = len(places) // 2
+        middle = places[half]
         newer = [slot for slot in slots if self.at(slot) >= middle]
         taken = bits_of(newer, newer[-1])
+        parts = places[:half], places[half:]
         self.starts.insert(band + 1, middle)
-        self.newest[band : band + 1] = [middle - 1, times[-1]]
+        self.newest[band : band + 1] = [part[-1] for part in parts]
+        self.shortest[band : band + 1] = [min(-length for _, length, _ in part) for part in parts]
+        self.lowest[band : band + 1] = [min(-number for _, _, number in part) for part in parts]
         self.sizes[band : band + 1] = [len(slots) - len(newer), len(newer)]
         self.bits[band : band + 1] = [self.bits[band] & ~taken, taken]
 
@@ -76,4 +89,6 @@ class Bands:
         self.bits[band] |= self.bits.pop(band + 1)
         self.sizes[band] += self.sizes.pop(band + 1)
         self.newest[band] = max(self.newest[band], self.newest.pop(band + 1))
+        self.shortest[band] = min(self.shortest[band], self.shortest.pop(band + 1))
+        self.lowest[band] = min(self.lowest[band], self.lowest.pop(band + 1))
         del self.starts[band + 1]

@@ -7,7 +7,7 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 from __future__ import annotations
 
 from .embedding import floats_of
-from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no
+from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .policy import HALF_LIFE
@@ -139,8 +139,10 @@ class Facts:
         *,
         origin: str = "program",
         by: str | None = None,
+        named: bool = True,
     ) -> Fact:
-        """Checked and redacted, without a number yet. `origin`: the caller, `by` the model or agent it is."""
+        """Checked and redacted, without a number yet. `origin`: the caller, `by` the model or agent it is; `named`: name and
+        subjects are its own, and none of them what a redactor rewrites, which would make one fact of several (M-4.4)."""
         memory = self.memory
         if tier is None:
             tier = PERSISTENT if memory.keeps else SESSION
@@ -148,7 +150,10 @@ class Facts:
         if memory.policy.redact:
             from .redaction import redacted_json
 
+            given = name, list(about)
             name, content, about = (redacted_json(part, memory.policy.redact) for part in (name, content, list(about)))
+            if named and given != (name, about):
+                raise unnameable("name" if given[0] != name else "subject")
         now = memory.now()
         sources = [origin, *memory.origins(seqs)]
         return Fact(

@@ -1,7 +1,8 @@
-"""The volatile logs of a session as parts of its state (O-9.45).
+"""Volatile logs as plain data: those of a state of a session (O-9.45), and of snapshots of a run, each of which holds of a log
+only what changed since the one before (M-14.6).
 
 A log in a store stays there; what the session alone keeps of it, facts of the tier `session`, is in the volatile log of its
-key. Hands on `lowered` and `read`, its inverse. Must not know: programs' values, bytes.
+key. Hands on `lowered`, and `Logs`, which takes it back. Must not know: programs' values, bytes.
 """
 
 from __future__ import annotations
@@ -9,61 +10,222 @@ from __future__ import annotations
 from .dumps import Content, dumped, loaded
 from .errors import InvalidValue, corrupt
 from .facts import fact_of
-from .keys import key_values
+from .keys import encode, key_values
 from .observations import observation_of
+from .stores.news import News, split
 from .stores.protocol import Batch, Head
+from .stores.volatile import VolatileStore
+from .stores.volatile_log import VolatileLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from typing import Any, Protocol
 
-    from .declared import Memories
+    from .entries import Entry
     from .keys import Key
-    from .stores.volatile import VolatileLog, VolatileStore
+
+    Label = str | None
+    """The name of a store, None for memories without."""
+
+    class Memories(Protocol):
+        """Those that are declared."""
+
+        @property
+        def namespace(self) -> str: ...
+        def key_names(self, name: str) -> tuple[str, ...]: ...
+        def volatile_stores(self) -> list[tuple[Label, VolatileStore]]: ...
+        def volatile(self, label: Label, key: Key) -> VolatileStore | None: ...
+
+    class Secrets(Protocol):
+        """They stand in texts by their names (G-10.3)."""
+
+        def split(self, text: str, form: Callable[[str], str] = ...) -> list[str]: ...
+        def value(self, name: str) -> str: ...
 
 
-def lowered(memories: Memories) -> list[Any]:
-    """The logs by key."""
-    return [_log(key, log) for store in memories.volatile_stores() for key, log in store.logs.items()]
+def lowered(memories: Memories, secrets: Secrets, whole: bool) -> list[Any]:
+    """A row for each log; unless `whole` only what is not written yet, of stores that know."""
+    found = []
+    for label, store in memories.volatile_stores():
+        logs = store.logs if whole or store.changed is None else store.changed
+        found += [(label, log) for key, log in logs.items() if memories.volatile(label, key) is store]
+    found.sort(key=lambda one: (one[0] or "", encode(one[1].key)))
+    return [_row(label, log, whole, secrets) for label, log in found if not (whole and log.is_blank())]
 
 
-def _log(key: Key, log: VolatileLog) -> list[Any]:
-    """Key, version, time of the last change, dump (M-8.10); of facts the vectors, and the paths of tasks."""
+def _row(label: Label, log: VolatileLog, whole: bool, secrets: Secrets) -> list[Any]:
+    """Where it is; version and time of the last change; what of the log before does not stay; a dump (M-8.10) of what is new; of
+    facts the vectors, and the paths of tasks."""
     head = log.head()
-    facts = [fact for _, fact in sorted(log.facts.items())]
+    news = _all(log) if whole or log.news is None else log.news
+    turns, gone_turns = split(news.turns, log.rows)
+    views, gone_views = split(news.views, log.states)
+    numbers, gone_facts = split(news.facts, log.facts)
+    places, gone_places = split(news.seen, log.seen)
+    facts = [log.facts[number] for number in sorted(numbers)]
     text = dumped(
         Content(
-            head.next, head.turns, list(log.rows.values()), [state for _, state in sorted(log.states.items())],
-            log.range(-1, None, None, False, None), [fact.as_json() for fact in facts],
-            [one.as_json() for _, one in sorted(log.seen.items())],
+            head.next, head.turns, [log.rows[number] for number in turns], [log.states[name] for name in sorted(views)],
+            log.range(news.floor - 1, None, None, False, None), [fact.as_json() for fact in facts],
+            [log.seen[place].as_json() for place in sorted(places)],
         )
     )  # fmt: skip
     vectors = [[fact.id, *fact.vector] for fact in facts if fact.vector is not None]
     owned = [[fact.id, fact.task] for fact in facts if fact.task is not None]
-    return [list(key), head.version, head.touched, text, vectors, owned]
+    kept = [
+        news.floor, sorted(news.gone), sorted(map(list, news.pins.items())), sorted(gone_turns), sorted(gone_views),
+        sorted(gone_facts), sorted(map(list, gone_places)),
+    ]  # fmt: skip
+    key = [secrets.split(part) if type(part) is str else part for part in log.key]
+    return [label, key, head.version, head.touched, kept, secrets.split(text, _in_json), vectors, owned]
 
 
-def read(memories: Memories, rows: Any) -> VolatileStore:
-    """MemoryFailure, or what Python says of a malformed row, unless all of it can be taken."""
-    from .stores.volatile import VolatileStore
-
-    store = VolatileStore()
-    for row in rows:
-        _fill(store, memories, *row)
-    return store
+def _all(log: VolatileLog) -> News:
+    news = News(0)
+    news.turns, news.views = dict.fromkeys(log.rows, False), dict.fromkeys(log.states, False)
+    news.facts, news.seen = dict.fromkeys(log.facts, False), dict.fromkeys(log.seen, False)
+    return news
 
 
-def _fill(
-    store: VolatileStore, memories: Memories, key: Any, version: Any, touched: Any, text: Any, vectors: Any, owned: Any
-) -> None:
-    at = _checked_key(memories, key)
-    if type(version) is not int or type(touched) is not int or type(text) is not str or at in store.logs or version < 0:
-        raise corrupt("a log is malformed")
-    content = loaded(text)
+def _in_json(text: str) -> str:
+    """A part of a text as it stands in a dump."""
+    from json import dumps
+
+    return dumps(text, ensure_ascii=False)[1:-1]
+
+
+# ---------------------------------------------------------------- reading
+
+
+class Logs:
+    """The volatile logs of a session as bytes tell of them; those that it uses are others."""
+
+    def __init__(self) -> None:
+        self.stores: dict[Label, VolatileStore] = {}
+
+    def log(self, label: Label, key: Key) -> VolatileLog:
+        """An empty one where there is none."""
+        store = self.stores.get(label)
+        return (store and store.logs.get(key)) or VolatileLog(key)
+
+    def checked(self, memories: Memories, secrets: Secrets, rows: Any) -> Changes:
+        """MemoryFailure, or what Python says of a malformed row, unless all of it can be taken."""
+        return Changes(self, memories, secrets, rows)
+
+
+class Changes:
+    """What becomes of logs, whole and checked; nothing has changed before `take`."""
+
+    def __init__(self, logs: Logs, memories: Memories, secrets: Secrets, rows: Any) -> None:
+        self.logs = logs
+        self._all: dict[tuple[Label, Key], _Change] = {}
+        for row in rows:
+            change = _Change(logs, memories, secrets, *row)
+            if (change.label, change.log.key) in self._all:
+                raise corrupt("a log stands twice")
+            self._all[change.label, change.log.key] = change
+
+    def version(self, label: Label, key: Key) -> int:
+        """As it will be."""
+        change = self._all.get((label, key))
+        return self.logs.log(label, key).stored.version if change is None else change.batch.head.version
+
+    def take(self) -> None:
+        for change in self._all.values():
+            change.log.change_into(change.batch, change.turns, change.views)
+            self.logs.stores.setdefault(change.label, VolatileStore()).logs[change.log.key] = change.log
+
+
+class _Change:
+    """What becomes of one log: `batch`, and the turn records and view states that leave before."""
+
+    __slots__ = ("label", "log", "batch", "turns", "views")
+
+    def __init__(
+        self, logs: Logs, memories: Memories, secrets: Secrets, label: Any, key: Any, version: Any, touched: Any, kept: Any,
+        parts: Any, vectors: Any, owned: Any,
+    ) -> None:  # fmt: skip
+        at = _checked_key(memories, [_joined(secrets, part) if type(part) is list else part for part in key])
+        if type(version) is not int or type(touched) is not int or version < 0 or memories.volatile(label, at) is None:
+            raise corrupt("a log is malformed")
+        self.label = label
+        self.log = logs.log(label, at)
+        floor, gone, pins, self.turns, self.views, gone_facts, gone_places = kept
+        content = loaded(_joined(secrets, parts, _in_json))
+        evict = _leaving(self.log, floor, gone)
+        _check_order(self.log, floor, frozenset(gone), content)
+        places = [(topic, number) for topic, number in gone_places]
+        for found, there in (
+            (self.turns, self.log.rows), (self.views, self.log.states), (gone_facts, self.log.facts), (places, self.log.seen)
+        ):  # fmt: skip
+            if len(set(found)) != len(found) or any(one not in there for one in found):
+                raise corrupt("what was never there leaves")
+        head = self.log.stored
+        entries = content.entries
+        length, tokens = head.length - len(evict) + len(entries), head.tokens + _tokens(entries) - _tokens(evict)
+        after = Head(version, content.next, content.turns, length, tokens, touched)
+        self.batch = Batch(after, entries=entries, evict=evict, turns=content.rows, views=content.states)
+        self.batch.pins = _pins(self.log, pins, evict)
+        self.batch.facts, self.batch.gone = _facts(content, vectors, owned), gone_facts
+        self.batch.seen, self.batch.unseen = list(map(observation_of, content.seen)), places
+        if len({one.place for one in self.batch.seen}) != len(content.seen):
+            raise corrupt("one number stands for two observations")
+
+
+def _joined(secrets: Secrets, parts: Any, form: Callable[[str], str] = str) -> str:
+    if type(parts) is not list or len(parts) % 2 == 0 or any(type(part) is not str for part in parts):
+        raise corrupt("a text is malformed")
+    return "".join(form(secrets.value(part)) if at % 2 else part for at, part in enumerate(parts))
+
+
+def _leaving(log: VolatileLog, floor: Any, gone: Any) -> list[Entry]:
+    """The entries that leave: whole units, so that no result stays without its call (M-1.6)."""
+    if type(floor) is not int or not 0 <= floor <= log.stored.next or any(type(seq) is not int for seq in gone):
+        raise corrupt("what stays of a log is malformed")
+    numbers = set(gone)
+    found = [entry for seq in gone for entry in log.range(seq - 1, seq + 1, None, False, None)]
+    if len(found) != len(gone) or len(numbers) != len(gone) or any(seq >= floor for seq in gone):
+        raise corrupt("an entry leaves that was never there")
+    last = log.range(floor - 1, None, None, False, None)
+    for entry in found:
+        before = log.range(-1, entry.seq, 1, True, None)
+        after = log.range(entry.seq, None, 1, False, None)
+        if (entry.role == "tool" and before and before[0].seq not in numbers) or (
+            after and after[0].role == "tool" and after[0].seq not in numbers
+        ):
+            raise corrupt("a part of a unit leaves")
+    if last and last[0].role == "tool":
+        raise corrupt("a part of a unit leaves")
+    return [*found, *last]
+
+
+def _check_order(log: VolatileLog, floor: int, gone: frozenset[int], content: Content) -> None:
+    """Numbers ascend over what stays and what is new; a turn is not torn apart."""
+    newest = log.range(-1, floor, 1, True, None)
+    while newest and newest[0].seq in gone:
+        newest = log.range(-1, newest[0].seq, 1, True, None)
+    first = content.entries[0] if content.entries else None
+    early = content.next < floor or (first is not None and first.seq < floor)
+    if early or any(row.turn >= content.turns for row in content.rows):
+        raise corrupt("a log goes on before its end")
+    if newest and (newest[0].turn >= content.turns or (first is not None and first.turn < newest[0].turn)):
+        raise corrupt("a log goes on before its last turn")
+
+
+def _pins(log: VolatileLog, pins: Any, evict: Sequence[Entry]) -> dict[int, bool]:
+    found: dict[int, bool] = dict(pins)
+    gone = {entry.seq for entry in evict}
+    for seq, on in found.items():
+        if type(seq) is not int or type(on) is not bool or seq in gone or not log.range(seq - 1, seq + 1, None, False, None):
+            raise corrupt("an entry is pinned that is not there")
+    return found
+
+
+def _facts(content: Content, vectors: Any, owned: Any) -> list[Any]:
     facts = {held["id"]: fact_of(held) for held in content.facts}
-    seen = {one.place: one for one in map(observation_of, content.seen)}
-    if len(facts) != len(content.facts) or len(seen) != len(content.seen):
-        raise corrupt("one number stands for two facts or observations")
+    if len(facts) != len(content.facts):
+        raise corrupt("one number stands for two facts")
     for number, label, vector in vectors:
         if type(label) is not str or type(vector) is not bytes or len(vector) % 4:
             raise corrupt("a vector is malformed")
@@ -72,11 +234,11 @@ def _fill(
         if type(path) is not str:
             raise corrupt("a fact of no task")
         facts[number].task = path
-    tokens = sum(entry.tokens for entry in content.entries)
-    head = Head(version, content.next, content.turns, len(content.entries), tokens, touched)
-    batch = Batch(head, entries=content.entries, turns=content.rows, views=content.states)
-    batch.facts, batch.seen = list(facts.values()), list(seen.values())
-    store.log(at).apply(batch)
+    return list(facts.values())
+
+
+def _tokens(entries: Sequence[Entry]) -> int:
+    return sum(entry.tokens for entry in entries)
 
 
 def _checked_key(memories: Memories, key: Any) -> Key:
@@ -89,5 +251,3 @@ def _checked_key(memories: Memories, key: Any) -> Key:
     if namespace != memories.namespace or type(branch) is not str:
         raise corrupt("a log of another program")
     return (namespace, name, *parts, branch)
-
-

@@ -5,6 +5,7 @@ Hands on `Reply`, or raises the failure a scripted error stands for. Must not kn
 
 from __future__ import annotations
 
+from ...vm.values.errors import FAULTS
 from ..errors import CallFailure, ConfigFailure
 from ..field_checks import anything, check_fields, listed, one_of, record, text, whole
 from ..outside_text import clean_json, clean_text
@@ -24,8 +25,6 @@ PARTS = {
 }  # fmt: skip
 FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
 
-# Scripted fault: the status that gives its error, or None for those without one.
-FAULT_STATUS = {"rate_limit": 429, "server": 500, "auth": 401, "not_found": 404}
 FAULT_MESSAGE = "scripted error: {name}"
 
 
@@ -95,8 +94,9 @@ def pieces(scripted: Any, text: str) -> list[str]:
 def fault(name: str, origin: Origin) -> CallFailure:
     """The error of 1.8 a scripted fault gives; another text is the message of `AgentError::Failed` (O-8.22)."""
     message = FAULT_MESSAGE.format(name=name)
-    if name in FAULT_STATUS:
-        return origin.of_status(FAULT_STATUS[name], message)
+    status = FAULTS.get(name)
+    if status is not None:
+        return origin.of_status(status, message)
     if name == "connection":
         return origin.network(message)
     if name == "timeout":

@@ -5,7 +5,7 @@ Hands on `Plan`: what a request carries and where the reply text is found. Must 
 
 from __future__ import annotations
 
-from ...vm.schema import is_recursive, plain_form, strict_form, wire_name
+from ...vm.schema import RESPOND, is_recursive, plain_form, strict_form, wire_name
 from ..records import SchemaField, ToolDef
 from .json_text import compact_json
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..records import Reply, Strategy, ToolChoice
     from .validation import Violation
 
-RESPOND = "respond"
 RESPOND_DESCRIPTION = "Give the final answer."
 
 

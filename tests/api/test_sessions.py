@@ -340,3 +340,9 @@ def test_an_error_of_the_program_is_shown_as_on_the_command_line() -> None:
             assert (str(caught.value), caught.value.error.kind, caught.value.error.variant) == (text, kind, variant)
         error = session.run().error
         assert isinstance(error, concerto.ErrorValue) and (error.kind, error.variant, error.message) == ("Bad", "B", "Bad::B")
+
+
+@pytest.mark.parametrize("method", ["on", "on_emit"])
+def test_a_listener_is_a_function(method: str) -> None:
+    with PROGRAM.session() as session, pytest.raises(TypeError, match="expected a function, got int"):
+        getattr(session, method)("n", 5)

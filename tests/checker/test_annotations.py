@@ -1,4 +1,4 @@
-"""What the checker writes on the tree for the code generator (symbols.py)."""
+"""What the checker writes on the tree for the code generator (compiler/symbols)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_a_new_project_checks_tests_and_runs(cli, provider):
 
 def test_this_folder(cli, tmp_path):
     assert cli("init", ".", "--quiet") == (0, "", "")
-    assert (tmp_path / ".gitignore").read_text() == "*.concb\n*.effects.jsonl\n.env\n"
+    assert (tmp_path / ".gitignore").read_text() == ".concerto/\n*.concb\n*.effects.jsonl\n.env\n"
 
 
 def test_a_project_that_is_there_stays(cli, write):

@@ -97,3 +97,15 @@ def test_empty_file(cli, write, verb):
     assert code == (65 if verb == "run" else 0)
     if verb == "run":
         assert err == "empty.conc: error[E1013]: no main function to run; add `fn main() { }`\n"
+
+
+def test_an_entry_that_is_no_file_is_told_at_its_line(cli, write, tmp_path):
+    (tmp_path / "src").mkdir()
+    write("src/main.conc", "fn main() { }\n")
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "src/mian.conc"\n')
+    ended = cli("run")
+    assert (ended.code, ended.out) == (66, "")
+    assert ended.err == (
+        "Concerto.toml:4:1: error[E4004]: the `entry` of [project] is no file: src/mian.conc\n"
+        '  4 | entry = "src/mian.conc"\n    | ^^^^^\n  help: write the path of a source: `entry = "src/main.conc"`\n'
+    )

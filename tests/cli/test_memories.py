@@ -186,3 +186,58 @@ def test_a_durable_memory_of_a_repl(cli):
     )
     ended = cli("repl", "--offline", stdin="\n".join(entries).encode())
     assert (ended.out, ended.err) == ("5\n", "")
+
+
+STORED_SECRET = """memory log: Memory = Memory::new().per(user).store("durable");
+memory facts: Memory = Memory::new().store("durable");
+model M { provider: offline }
+fn main() {
+    let token = env("SERVICE_TOKEN") ?? "";
+    if token != "" {
+        log.key(user: "ann").append("user", "direct ${token}");
+        facts.remember("token", {"is": [token]});
+        M.with_memory(log.key(user: "ann")).execute("by a turn ${token}")?;
+    }
+    for message in log.key(user: "ann").messages() { println(message.content); }
+    println(facts.fact("token").unwrap().content);
+}
+"""
+
+
+def test_no_secret_is_stored(cli, write, tmp_path, monkeypatch):
+    """G-10.3: not in the file, so not in the next process, which does not know it."""
+    write("main.conc", STORED_SECRET)
+    flags = ("run", "--offline", "--allow-env=SERVICE_TOKEN", "main.conc")
+    monkeypatch.setenv("SERVICE_TOKEN", "tok-123456")
+    assert "tok-123456" not in cli(*flags).out
+    monkeypatch.delenv("SERVICE_TOKEN")
+    again = cli(*flags).out
+    assert again.count("<secret SERVICE_TOKEN>") == 4 and "tok-123456" not in again
+    for file in (tmp_path / ".concerto").iterdir():
+        assert b"tok-123456" not in file.read_bytes()
+
+
+def test_the_name_of_a_fact_is_no_secret(cli, write, monkeypatch):
+    """M-4.4: without secrets two facts could have one name."""
+    write(
+        "main.conc",
+        'memory m: Memory = Memory::new().store("durable");\nfn main() { m.remember(env("SERVICE_TOKEN") ?? "", 1); }\n',
+    )
+    monkeypatch.setenv("SERVICE_TOKEN", "tok-123456")
+    ended = cli("run", "--offline", "--allow-env=SERVICE_TOKEN", "main.conc")
+    assert ended.code == 1 and "P451" in ended.err and "nothing was stored" in ended.err and "tok-123456" not in ended.err
+
+
+def test_offline_runs_do_not_age_what_is_stored(cli, write):
+    """V-6.6, M-8.9: their clock jumps; that of logs which outlive them does not."""
+    program = """memory log: Memory = Memory::new().per(user).store("durable").ttl("30d");
+fn main() {
+    let ann = log.key(user: "ann");
+    if ann.len() == 0 { ann.append("user", "kept"); }
+    std::time::sleep(31 * 86400000);
+    log.key(user: "bob").append("user", "hi");
+    println(ann.len(), log.key(user: "bob").len());
+}
+"""
+    write("main.conc", program)
+    assert [cli("run", "--offline", "main.conc").out for _ in range(2)] == ["1 1\n", "1 2\n"]

@@ -16,6 +16,43 @@ def project(write):
     return "main.conc"
 
 
+MANIFEST = '[project]\nname = "p"\nversion = "0.1.0"\nentry = "main.conc"\n'
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("[connections.foo]", "Concerto.toml:5:14: error[E4002]: [connections.foo] lacks `provider`"),
+        ('[connections.foo]\nprovider = "custom"', "Concerto.toml:5:14: error[E4002]: [connections.foo] lacks `base_url`"),
+        (
+            '[connections.foo]\nprovider = "anthropic"\nproject = "x"',
+            "Concerto.toml:7:1: error[E4006]: `project` of [connections.foo] is not carried by provider `anthropic`",
+        ),
+        ('[embedders.e]\nconnection = "opanai"\nmodel = "m"', "Concerto.toml:6:1: error[E4003]: unknown connection `opanai`"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["check", "run", "test"])
+def test_a_table_that_is_not_whole_is_an_error_at_its_line(cli, write, verb, table, said):
+    write("Concerto.toml", f"{MANIFEST}{table}\n")
+    write("main.conc", "fn main() { }\n@test fn t() { }\n")
+    ended = cli(verb, "main.conc")
+    assert (ended.code, ended.err.count("error[")) == (65, 1)
+    assert ended.err.startswith(said)
+
+
+def test_a_table_is_whole_with_what_the_source_declares(cli, write):
+    """Of the project's other files only the entry must hold the connections of embedders."""
+    embedder = '[embedders.e]\nconnection = "foo"\nmodel = "m"\n'
+    write("Concerto.toml", f"{MANIFEST}[connections.foo]\ntimeout = 5\n{embedder}")
+    write("main.conc", 'connect foo { provider: "openai" }\nfn main() { }\n')
+    assert cli("check", "main.conc") == (0, "", "")
+    write("Concerto.toml", f"{MANIFEST}{embedder}")
+    write("other.conc", "fn main() { }\n")
+    assert cli("check", "main.conc", "other.conc") == (0, "", "")
+    write("main.conc", "fn main() { }\n")
+    assert cli("check", "main.conc").err.startswith("Concerto.toml:6:1: error[E4003]")
+
+
 def test_traces_name_the_file(cli, project):
     code, _, err = cli("run", "--offline", project)
     assert code == 1

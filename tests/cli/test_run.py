@@ -63,6 +63,26 @@ def test_metrics(cli, asks):
 # ---------------------------------------------------------------- failures
 
 
+PINNED = """\
+memory log: Memory = Memory::new().pin(when: |m| 1 / len(m.content) == 1);
+model M { provider: offline, memory: log }
+fn put() { %s }
+fn main() { put(); }
+"""
+
+
+@pytest.mark.parametrize("call", ['log.append("user", "");', 'M.execute("").ok();'])
+def test_a_panic_in_a_step_of_a_memory_has_the_frames_of_the_caller(cli, write, call):
+    """The function of a step runs on a machine of its own, for a program that waits at a place."""
+    write("p.conc", PINNED % call)
+    code, _, err = cli("run", "--offline", "--debug", "p.conc")
+    lines = [line for line in err.splitlines() if line.startswith("  at ")]
+    assert code == 1
+    assert lines[0] == "  at closure (p.conc:1:50)"
+    assert lines[1].startswith("  at put (p.conc:3:") and lines[2:] == ["  at main (p.conc:4:13)"]
+    assert err.index("  at closure") < err.index('m = Message {role: "user"') < err.index("  at put")
+
+
 def test_panic_with_its_trace(cli, write):
     source = (
         "fn pick(items: Array<Int>, at: Int) -> Int {\n    items[at]\n}\n"

@@ -108,6 +108,32 @@ def test_compile_errors_come_before_any_test(cli, write):
 MODEL = 'model M { provider: openai, base: "m" }\n'
 
 
+@pytest.mark.parametrize("words", [["."], ["a.conc", "b.conc", "c.conc"], ["b.conc", "a.conc"]])
+def test_a_circle_of_imports_is_compiled(cli, write, words):
+    """Each file of a circle is a module of another one: still one of them is a root."""
+    write("a.conc", "use b;\n@test fn in_a() { b::g(); }\npub fn f() { }\n")
+    write("b.conc", "use a;\n@test fn in_b() { a::f(); }\npub fn g() { }\n")
+    write("c.conc", "@test fn in_c() { }\n")
+    ended = cli("test", *words)
+    assert (ended.code, ended.out) == (65, "")
+    assert ended.err.count("error[E1007]") == cli("check", "a.conc").err.count("error[E1007]") == 1
+
+
+def test_what_imports_a_circle_is_its_only_root(cli, write):
+    write("a.conc", "use b;\n")
+    write("b.conc", "use a;\n")
+    write("z.conc", "use a;\nfn main() { }\n")
+    ended = cli("test", ".")
+    assert (ended.code, ended.err.count("error[E1007]")) == (65, 1)
+
+
+def test_the_tests_of_a_module_run_once(cli, write):
+    write("a.conc", "pub fn f() { }\n@test fn in_a() { }\n")
+    write("m.conc", "use a;\n@test fn in_m() { a::f(); }\n")
+    write("z.conc", "use m;\n@test fn in_z() { }\n")
+    assert cli("test", "a.conc", "m.conc", "z.conc", "a.conc").out.count("PASS") == 3
+
+
 def test_a_key_in_a_failure_is_not_shown(cli, write, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
     write("t.conc", '@test fn f() { let key = std::env::require("OPENAI_API_KEY")?; panic("it is ${key}"); }\n')
@@ -186,6 +212,8 @@ def test_nothing_to_test_is_said(cli, write):
     write("Concerto.toml", "[project\n")
     assert "Concerto.toml:1:9: error[E4004]" in cli("test").err
     write("Concerto.toml", '[project]\nname = "a"\nversion = "1"\nentry = "t.conc"\n')
+    assert "the `entry` of [project] is no file: t.conc" in cli("test").err
+    write("t.conc", "fn main() { }")
     assert "no test found" in cli("test").err
     write("t.conc", PASSING)
     assert "no test found" not in cli("test").err

@@ -158,3 +158,10 @@ def test_exit_codes_of_what_happens_to_the_command(capsys, monkeypatch, error, c
     monkeypatch.delenv("CONCERTO_TRACEBACK", raising=False)
     monkeypatch.setattr(check, "execute", fail)
     assert main(["check", "x"]) == code
+
+
+def test_a_misspelt_flag_has_a_suggestion(cli):
+    ended = cli("run", "--ofline", "x.conc")
+    assert ended.code == 2
+    assert "unrecognized arguments: --ofline; did you mean --offline?" in ended.err
+    assert "did you mean" not in cli("run", "--nothing-like-it", "x.conc").err

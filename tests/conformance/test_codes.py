@@ -26,7 +26,6 @@ ELSEWHERE = {
     "V005": "tests/bytecode/test_codec.py::test_order_of_checks",
     "P402": "tests/runtime/test_budgets.py::test_a_request_beyond_a_limit_is_a_panic",
     "P414": "tests/runtime/test_mocks.py::test_the_code_of_a_mock_without_a_reply",
-    "P451": "tests/cli/test_memories.py::test_a_server_without_address_is_an_err",
 }
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from concerto.cli.verbs import BY_NAME, Verb
 from concerto.compiler.manifest import Manifest
+from concerto.vm.values.errors import FAMILIES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -35,6 +36,15 @@ def test_what_is_named_is_there() -> None:
         missing = [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
         dead = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
         assert (page.name, missing, dead) == (page.name, [], [])
+
+
+def test_the_kinds_of_errors_are_those_of_the_table() -> None:
+    text = (ROOT / "docs" / "guide" / "larger-programs.md").read_text(encoding="utf-8")
+    section = text.partition("## Kinds of errors")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in section.splitlines() if line.startswith("| `")]
+    variants = {family.name: ", ".join(f"`{variant}`" for variant in family.variants) for family in FAMILIES.values()}
+    parents = {family.name: f"`{family.parent}`" if family.parent else "" for family in FAMILIES.values()}
+    assert rows == [[f"`{name}`", parents[name], variants[name] or "none"] for name in FAMILIES]
 
 
 def test_every_guide_is_linked_from_the_readme() -> None:

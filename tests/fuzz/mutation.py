@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from typing import Any
 
@@ -28,6 +29,24 @@ def mutate(data: bytes, rng: random.Random, favoured: int = 4) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         change_structure(value, rng, favoured)
     return sealed(bytes(body[:HEAD]) + msgpack.packb(value))
+
+
+TEXT = 5  # of a row of a log: its dump, between names of secrets
+
+
+def change_log(data: bytes, rng: random.Random, where: tuple[int, ...]) -> bytes:
+    """A change inside the text of a log; `where` the rows of logs stand."""
+    value = msgpack.unpackb(data[HEAD:-HASH], strict_map_key=False)
+    logs: Any = value
+    for step in where:
+        logs = logs[step]
+    if not logs:
+        return mutate(data, rng)
+    log = rng.choice(logs)
+    text = [json.loads(log[TEXT][0])]
+    change_structure(text, rng, 0)
+    log[TEXT] = [json.dumps(text[0], default=repr)]
+    return sealed(data[:HEAD] + msgpack.packb(value))
 
 
 def change_bytes(body: bytearray, rng: random.Random) -> None:

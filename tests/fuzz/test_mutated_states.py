@@ -6,17 +6,14 @@ CONCERTO_FUZZ_STATES sets the number of mutations, CONCERTO_FUZZ_SEED another se
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from pathlib import Path
-from typing import Any
 
 import concerto
-import msgpack
 import pytest
 
-from .mutation import HASH, HEAD, change_structure, mutate, sealed
+from .mutation import change_log, mutate
 
 COUNT = int(os.environ.get("CONCERTO_FUZZ_STATES", "2400"))
 PARTS = 3
@@ -37,21 +34,8 @@ def original() -> bytes:
         return filled.dump()
 
 
-def change_log(data: bytes, rng: random.Random) -> bytes:
-    """A change inside the text of a log."""
-    value = msgpack.unpackb(data[HEAD:-HASH], strict_map_key=False)
-    logs: Any = value
-    for step in LOGS:
-        logs = logs[step]
-    log = rng.choice(logs)
-    text = [json.loads(log[3])]
-    change_structure(text, rng, 0)
-    log[3] = json.dumps(text[0], default=repr)
-    return sealed(data[:HEAD] + msgpack.packb(value))
-
-
 def changed(data: bytes, rng: random.Random) -> bytes:
-    return change_log(data, rng) if rng.random() < 0.25 else mutate(data, rng, BODY)
+    return change_log(data, rng, LOGS) if rng.random() < 0.25 else mutate(data, rng, BODY)
 
 
 def use(data: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,14 @@ from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
 
 from . import servers
+
+
+@pytest.fixture
+def opened():
+    """Takes the stores that a test opens, and closes them behind it."""
+    with contextlib.ExitStack() as stack:
+        yield lambda store: stack.enter_context(contextlib.closing(store))
+
 
 KINDS = ("volatile", "sqlite", "postgres", "redis")
 

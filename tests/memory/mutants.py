@@ -30,7 +30,7 @@ from concerto.runtime.memory import (
     turns,
     views,
 )
-from concerto.runtime.memory.stores import sql, sqlite, volatile
+from concerto.runtime.memory.stores import sql, sqlite, volatile_log
 from concerto.runtime.performers import models
 from concerto.vm.values import handles
 
@@ -136,8 +136,8 @@ MUTANTS = {
             turns, 'if memory.policy.on_failure == "Record" and', 'if (memory.policy.on_failure, cause) != ("Discard", "x") and',
             CALL,
         ),
-        "stored run forgotten": Mutant(volatile, "self.runs[turn.run] = turn.turn", "pass", LOG),
-        "turn of half its messages": Mutant(volatile, "in batch.entries:\n", "in batch.entries[:1]:\n", LOG),
+        "stored run forgotten": Mutant(volatile_log, "self.runs[turn.run] = turn.turn", "pass", LOG),
+        "turn of half its messages": Mutant(volatile_log, "in batch.entries:\n", "in batch.entries[:1]:\n", LOG),
         "run ids not compared": Mutant(sql, "raise _AlreadyStored\n", "pass\n", finding.store),
         "turn records kept": Mutant(sql, "for number in sorted(numbers)]", "for number in ()]", finding.store),
         "abandoned run stored": Mutant(turns, 'if memory.policy.on_failure == "Record" and', "if", finding.failures),

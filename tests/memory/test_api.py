@@ -5,7 +5,8 @@ from threading import Thread
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.declared import Declaration, Memories
+from concerto.runtime.memory.declaration import Declaration
+from concerto.runtime.memory.declared import Memories
 from concerto.runtime.memory.entries import Turn
 from concerto.runtime.memory.errors import InvalidValue, MemoryFailure
 from concerto.runtime.memory.memory import Memory
@@ -448,7 +449,7 @@ def test_stats(make):
     turn_of(memory, "r")
     memory.append("user", "x")
     assert memory.stats() == {
-        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "token_limit": 100,
+        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "window_turns": None, "token_limit": 100,
         "facts": 0,
     }  # fmt: skip
 

@@ -86,20 +86,20 @@ SAFE = {"synchronous": 2, "journal_mode": "wal", "busy_timeout": 30_000, "truste
 
 
 @pytest.mark.parametrize("how", ["Append", "Reject"])
-def test_several_processes_lose_double_and_interleave_nothing(tmp_path, how):
+def test_several_processes_lose_double_and_interleave_nothing(opened, tmp_path, how):
     path = tmp_path / "memory.db"
     count = 15
     writers = [start(path, f"w{number}", 0, count, how) for number in range(WRITERS)]
     for writer in writers:
         assert writer.wait(300) == 0
         writer.stdout.close()
-    runs = runs_in_order(Memory(Policy(), name="chat", store=SqliteStore(str(path))))
+    runs = runs_in_order(Memory(Policy(), name="chat", store=opened(SqliteStore(str(path)))))
     assert len(runs) == WRITERS * count
     for number in range(WRITERS):
         assert [run for run in runs if run.startswith(f"w{number}:")] == [f"w{number}:{n}" for n in range(count)]
 
 
-def test_who_commits_between_look_and_write_is_seen(tmp_path):
+def test_who_commits_between_look_and_write_is_seen(opened, tmp_path):
     """I14: the version is compared in the transaction that writes, not before it."""
 
     class Late(SqliteStore):
@@ -112,7 +112,7 @@ def test_who_commits_between_look_and_write_is_seen(tmp_path):
             return super()._transaction()
 
     path = str(tmp_path / "memory.db")
-    mine, theirs = Late(path), SqliteStore(path)
+    mine, theirs = opened(Late(path)), opened(SqliteStore(path))
     late, quick = (Memory(Policy(on_conflict="Reject"), name="chat", store=store) for store in (mine, theirs))
     for version, wait in ((0, 1), (1, 2)):
         mine.first = lambda: quick.append("user", "quick")
@@ -122,7 +122,7 @@ def test_who_commits_between_look_and_write_is_seen(tmp_path):
     assert [message.content for message in quick.messages()] == ["quick", "quick"]
 
 
-def test_every_write_fails_whole_at_every_statement(tmp_path):
+def test_every_write_fails_whole_at_every_statement(opened, tmp_path):
     """I7: the planted fault moves one statement further until the write succeeds."""
 
     class Failing(SqliteStore):
@@ -136,7 +136,7 @@ def test_every_write_fails_whole_at_every_statement(tmp_path):
                     raise sqlite3.OperationalError("disk I/O error")
             return super()._live()
 
-    store = Failing(str(tmp_path / "memory.db"))
+    store = opened(Failing(str(tmp_path / "memory.db")))
     memory = Memory(Policy(retain=4, window=3, window_low=1), name="chat", store=store)
     memory.append_all([Msg("user", str(n)) for n in range(4)])
     works = [
@@ -167,10 +167,10 @@ def test_every_write_fails_whole_at_every_statement(tmp_path):
         assert failures >= 2
 
 
-def test_opening_reads_only_what_the_window_shows(tmp_path):
+def test_opening_reads_only_what_the_window_shows(opened, tmp_path):
     path = str(tmp_path / "memory.db")
-    Memory(Policy(), name="chat", store=SqliteStore(path)).append_all([Msg("user", str(n)) for n in range(100_000)])
-    store = SqliteStore(path)
+    Memory(Policy(), name="chat", store=opened(SqliteStore(path))).append_all([Msg("user", str(n)) for n in range(100_000)])
+    store = opened(SqliteStore(path))
     memory = Memory(Policy(window=50, retain=100_000), name="chat", store=store)
     read = []
     plain = store._rows
@@ -182,10 +182,10 @@ def test_opening_reads_only_what_the_window_shows(tmp_path):
     assert sum(read) < 200
 
 
-def test_erased_text_is_in_no_file(tmp_path):
+def test_erased_text_is_in_no_file(opened, tmp_path):
     path = tmp_path / "memory.db"
     marker = "MARKER-4711-ZEBRA"
-    memory = Memory(Policy(window=1, summary=SummaryPolicy()), name="chat", store=SqliteStore(str(path)))
+    memory = Memory(Policy(window=1, summary=SummaryPolicy()), name="chat", store=opened(SqliteStore(str(path))))
     for n in range(50):
         memory.append("user", f"filler {n}")
     memory.append("user", f"my secret is {marker}")
@@ -218,9 +218,9 @@ def test_a_damaged_file_is_reported_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_a_damaged_entry_is_reported(tmp_path):
+def test_a_damaged_entry_is_reported(opened, tmp_path):
     path = tmp_path / "memory.db"
-    store = SqliteStore(str(path))
+    store = opened(SqliteStore(str(path)))
     memory = Memory(Policy(), store=store)
     memory.append("user", "x")
     for parts in (b"j[", b"z123", b"", b'j[{"kind":"call","text":"{}"}]'):
@@ -254,8 +254,8 @@ def test_a_place_that_cannot_be_written(tmp_path):
     assert refused(tmp_path).variant == "Store"
 
 
-def test_a_full_disk_is_a_store_failure(tmp_path):
-    store = SqliteStore(str(tmp_path / "memory.db"))
+def test_a_full_disk_is_a_store_failure(opened, tmp_path):
+    store = opened(SqliteStore(str(tmp_path / "memory.db")))
     memory = Memory(Policy(), store=store)
     memory.append("user", "kept")
     store._connection.execute("PRAGMA max_page_count = 20")
@@ -276,8 +276,8 @@ def test_network_file_systems_are_recognised(tmp_path):
     assert not is_on_network("/home", str(tmp_path / "missing"))
 
 
-def test_parts_are_deflated_only_where_that_helps(tmp_path):
-    store = SqliteStore(str(tmp_path / "memory.db"), deflates=True)
+def test_parts_are_deflated_only_where_that_helps(opened, tmp_path):
+    store = opened(SqliteStore(str(tmp_path / "memory.db"), deflates=True))
     memory = Memory(Policy(), store=store)
     noise = "".join(chr(random.Random(1).randrange(0x4E00, 0x9FFF)) for _ in range(10))
     for text in ("short", "long " * 1000, noise):

@@ -32,8 +32,12 @@ def path(tmp_path):
     return str(tmp_path / "memory.db")
 
 
-def durable(path, clock, key=("", "m", ""), **policy):
-    return Memory(Policy(**policy), name="m", store=SqliteStore(path), key=key, clock=clock)
+@pytest.fixture
+def durable(opened):
+    def opening(path, clock, key=("", "m", ""), **policy):
+        return Memory(Policy(**policy), name="m", store=opened(SqliteStore(path)), key=key, clock=clock)
+
+    return opening
 
 
 def remember(memory, name, content, **given):
@@ -45,7 +49,7 @@ def names(memory, query, **given):
     return [found.fact.name for found in Facts(memory).recall(query, 10, **given)]
 
 
-def test_persistent_facts_outlive_the_process(path, clock):
+def test_persistent_facts_outlive_the_process(durable, path, clock):
     memory = durable(path, clock)
     remember(memory, "city", {"name": "Bonn"}, confidence=0.5, about=["Rhine"], seqs=[])
     remember(memory, "gone", "Bonn", tier="session")
@@ -56,7 +60,7 @@ def test_persistent_facts_outlive_the_process(path, clock):
     assert again.version() == 0
 
 
-def test_two_processes_never_share_a_number(path, clock):
+def test_two_processes_never_share_a_number(durable, path, clock):
     one, other = durable(path, clock), durable(path, clock)
     stale = one.stored_facts()
     remember(other, "a", 1)
@@ -70,7 +74,7 @@ def test_two_processes_never_share_a_number(path, clock):
     assert [(fact.id, fact.name) for fact in one.stored_facts()] == [(0, "a"), (1, "b")]
 
 
-def test_a_log_begins_beside_its_facts(path, clock):
+def test_a_log_begins_beside_its_facts(durable, path, clock):
     memory = durable(path, clock)
     remember(memory, "city", "Bonn")
     memory.append("user", "a")
@@ -78,7 +82,7 @@ def test_a_log_begins_beside_its_facts(path, clock):
     assert list(memory.store.keys(("", "m"))) == [memory.key]
 
 
-def test_an_expired_key_has_no_facts(path, clock):
+def test_an_expired_key_has_no_facts(durable, path, clock):
     memory = durable(path, clock, ttl=1000)
     remember(memory, "old", "Bonn")
     clock.seconds += 2
@@ -90,7 +94,7 @@ def test_an_expired_key_has_no_facts(path, clock):
     assert memory.store.facts(memory.key) == []
 
 
-def test_erasing_takes_what_derives_from_it(path, clock):
+def test_erasing_takes_what_derives_from_it(durable, path, clock):
     memory = durable(path, clock)
     memory.append("user", "a")
     memory.append("user", "b")
@@ -104,7 +108,7 @@ def test_erasing_takes_what_derives_from_it(path, clock):
     assert (memory.store.facts(memory.key), memory.store.facts(branch.key)) == ([], [])
 
 
-def test_a_dump_round_trips_and_stores_agree(path, clock):
+def test_a_dump_round_trips_and_stores_agree(durable, path, clock):
     texts = []
     for memory in (durable(path, clock), Memory(name="m", key=("", "m", ""), clock=clock)):
         remember(memory, "city", "Bonn", tier="session")
@@ -127,21 +131,25 @@ def test_a_damaged_fact_is_refused(clock, change):
     assert raised.value.variant == "Corrupt"
 
 
-def test_redaction_reaches_facts(clock):
+def test_redaction_reaches_what_facts_say(clock):
     memory = Memory(Policy(redact=(lambda text: text.replace("Bonn", "*"),)), clock=clock)
-    remember(memory, "Bonn", {"x": ["Bonn"]}, about=["Bonn"])
+    remember(memory, "town", {"x": ["Bonn"]}, about=["ann"])
+    for name, about in (("Bonn", []), ("near", ["Bonn"])):
+        with pytest.raises(MemoryFailure, match="nothing was stored") as raised:
+            remember(memory, name, "by a redactor it would be another's", about=about)
+        assert raised.value.variant == "Redaction"
     (fact,) = Facts(memory).all()
-    assert (fact.name, fact.content, fact.about) == ("*", {"x": ["*"]}, ["*"])
+    assert (fact.name, fact.content, fact.about) == ("town", {"x": ["*"]}, ["ann"])
 
 
-def test_keys_keep_facts_apart(path, clock):
+def test_keys_keep_facts_apart(durable, path, clock):
     for key in (("", "m", "a", ""), ("", "m", "A", ""), ("", "m:a", "")):
         remember(durable(path, clock, key), "city", f"Bonn {key}")
     for key in (("", "m", "a", ""), ("", "m", "A", ""), ("", "m:a", "")):
         assert [fact.content for fact in durable(path, clock, key).stored_facts()] == [f"Bonn {key}"]
 
 
-def test_a_name_may_hold_anything(path, clock):
+def test_a_name_may_hold_anything(durable, path, clock):
     memory = durable(path, clock)
     for name in ("a\0b", "\ud800", "'; DROP TABLE fact", ""):
         remember(memory, name, name)

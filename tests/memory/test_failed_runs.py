@@ -81,10 +81,11 @@ def ran(path: Path, body: str, provider: Provider) -> Outcome:
 
     async def run() -> Outcome:
         provider.held = asyncio.Event()
+        store = SqliteStore(str(path))
         host = Host(
             emit=lambda *given: None, print=print, env={"OPENAI_API_KEY": "k"}, now=lambda: 0.0, sleep=asyncio.sleep,
             random=lambda: 0.0, random_bits=lambda n: 0, secure_bytes=bytes, wall=lambda: 0.0,
-            stores={"durable": SqliteStore(str(path))},
+            stores={"durable": store},
             http_client=httpx2.AsyncClient(transport=httpx2.MockTransport(provider.handle)),
         )  # fmt: skip
         session = Session(load_image(compiled.image), host)
@@ -92,6 +93,7 @@ def ran(path: Path, body: str, provider: Provider) -> Outcome:
             return await session.run()
         finally:
             await session.aclose()
+            store.close()
 
     return asyncio.run(run())
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,16 @@ def concurrent(design, folder):
     assert texts(memory) in (["q1", "a1", "q2", "a2"], ["q2", "a2", "q1", "a1"])
 
 
+def stored(design, folder):
+    return nullcontext({}) if design is Naive else closing(SqliteStore(str(folder / "memory.db")))
+
+
 def users(design, folder):
-    store = {} if design is Naive else SqliteStore(str(folder / "memory.db"))
+    with stored(design, folder) as store:
+        kept_apart(design, store)
+
+
+def kept_apart(design, store):
     people = [("a", "b:c"), ("a:b", "c"), ("A", "b:c")]
     memories = [design(store=store, user=user) for user in people]
     for user, memory in zip(people, memories, strict=True):
@@ -99,12 +108,12 @@ def users(design, folder):
 
 
 def growth(design, folder):
-    store = {} if design is Naive else SqliteStore(str(folder / "memory.db"))
-    whole = design(store=store)
-    for n in range(300):
-        finished(whole.call(f"q{n}", [said(f"a{n}")]))
-    assert len(whole.messages()) == 600
-    assert design(bound=10, store=store).loaded() < 50
+    with stored(design, folder) as store:
+        whole = design(store=store)
+        for n in range(300):
+            finished(whole.call(f"q{n}", [said(f"a{n}")]))
+        assert len(whole.messages()) == 600
+        assert design(bound=10, store=store).loaded() < 50
 
 
 def tokens(design, folder):

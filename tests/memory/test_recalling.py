@@ -210,7 +210,7 @@ MUTANTS = {
     "recency left out": (
         test_recall, recalling, "0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life)", "1.0",
     ),
-    "stops too early": (test_recall, recalling, "k <= 0 or round(most +", "k <= 0 or round(most * 0.7 +"),
+    "stops too early": (test_recall, recalling, "limit = round(most +", "limit = round(most * 0.7 +"),
     "a counter loses its carry": (test_recall, fact_index, "planes[at] ^ bits, planes[at] & bits", "planes[at] ^ bits, 0"),
     "edges of what is shared no more": (
         test_the_index_follows_every_change, fact_graph, "self._weigh(entity, self._only_slot(entity, slot), -1)", "pass",

@@ -125,9 +125,9 @@ def test_turns_read_what_they_return():
     assert read[0] == read[1] <= 200
 
 
-def test_an_eviction_reads_what_leaves(tmp_path):
+def test_an_eviction_reads_what_leaves(opened, tmp_path):
     """M-14.1: a bounded log is not walked at each append."""
-    store = SqliteStore(str(tmp_path / "memory.db"))
+    store = opened(SqliteStore(str(tmp_path / "memory.db")))
     memory = filled(Policy(retain=SMALL), SMALL, store)
     assert read_by(memory, lambda memory: [memory.append("user", "x") for _ in range(5)]) <= 5 * 200
     assert len(memory) == SMALL

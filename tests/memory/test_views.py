@@ -1,7 +1,8 @@
 """Views and request layout (M-4): one example per step; random histories are in test_laws."""
 
 import pytest
-from concerto.runtime.memory.declared import Declaration, Memories
+from concerto.runtime.memory.declaration import Declaration
+from concerto.runtime.memory.declared import Memories
 from concerto.runtime.memory.entries import ViewState
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.memory import Memory

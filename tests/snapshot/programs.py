@@ -28,6 +28,10 @@ class Between(Session):
     between: Callable[[Between], None] = staticmethod(lambda session: None)
     steps = 0
 
+    def is_waiting(self) -> bool:
+        """Whether anything that the host performs is awaited."""
+        return any(task.effect is not None for root in self.machine.roots for task in root.subtree())
+
     def _step(self) -> list[Any]:
         self.steps += 1
         self.between(self)
@@ -37,13 +41,13 @@ class Between(Session):
 class Run:
     """One run, offline and in no time."""
 
-    def __init__(self, program: Program, between: Callable[[Between], None], tier: str = "interp") -> None:
+    def __init__(self, program: Program, between: Callable[[Between], None], tier: str = "interp", folder: str = ".") -> None:
         loop = OfflineLoop()
         self.emits: list[tuple[str, str]] = []
         host = Host(
             emit=lambda channel, value, by_runtime: self.emits.append((channel, repr(value))), print=lambda text: None,
             env={"MY_TOKEN": "hunter2hunter2"}, now=loop.time, sleep=loop.sleep, random=lambda: 0.5, loop=loop, wall=loop.time,
-            offline=True, tier=tier, answer=self.answer, log=lambda level, text: None,
+            offline=True, tier=tier, folder=folder, answer=self.answer, log=lambda level, text: None,
         )  # fmt: skip
         self.session = Between(program, host)
         self.session.between = between  # type: ignore[method-assign]

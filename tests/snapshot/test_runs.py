@@ -198,29 +198,3 @@ def test_a_walk_keeps_its_place() -> None:
         assert rest == lowered_iterator(Kept(), walked)
         assert (list(range(*rest[1:])) if rest[0] == 0 else rest[1]) == list(walked)  # and nothing was taken from it
     assert lowered_iterator(Kept(), iter(range(-(2**63), 2**63)))[1:] == [-(2**63), 2**63]
-
-
-def test_a_handle_of_a_memory_is_written_without_its_log() -> None:
-    """A run that goes on finds the log as it is then; versions are not written (M-14.6 asks for them)."""
-    program = program_of("""
-        memory plain: Memory = Memory::new();
-        memory kept: Memory = Memory::new().per(user);
-        fn main() {
-            let handle = kept.key(user: "ada");
-            emit("before", handle.len());
-            for i in 0..200 { handle.append("user", "message ${i}"); plain.append("user", "message ${i}"); }
-            emit("between", 0);
-            emit("after", [handle.len(), plain.len()]);
-        }""")
-    sizes: dict[int, int] = {}
-
-    def watched(session: Between) -> None:
-        data = snapshot(session)
-        if len(run.emits) == 2 and 2 not in sizes:
-            session.memories["kept"].key(user="ada").append("user", "of somebody else")
-        sizes.setdefault(len(run.emits), len(data))
-        resume(session, data)
-
-    run = Run(program, watched)
-    assert run.shown()[0][-1] == ("after", "Array([201, 200])")
-    assert sizes[2] - sizes[1] < 100, "400 messages more"

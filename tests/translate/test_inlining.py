@@ -167,7 +167,7 @@ def test_what_is_inlined_is_not_called() -> None:
 
 def test_no_result_is_made_that_is_taken_apart_behind_the_call() -> None:
     """Of the two of `outer` only the last is made: its own."""
-    assert text_of(THROWN, "outer").count("new(Ok)") == 1
+    assert text_of(THROWN, "outer").count("newOk()") == 1
 
 
 def test_an_argument_that_is_only_read_is_not_marked() -> None:

@@ -11,6 +11,7 @@ from .tiers import session_of
 
 FOREVER = {
     "while": "fn f() -> Int { let mut x = 0; while true { x = mark(x); } x }",
+    "while around": "fn f() -> Int { let mut x = 0; while true { while x > 0 { while x > 1 { x = 0; } } x = mark(x); } x }",
     "for": "fn f() -> Int { let mut x = 0; for i in 0..9000000000 { x = mark(x); } x }",
     "calls": "fn f() -> Int { twice(60) } fn twice(n: Int) -> Int { if n == 0 { mark(0) } else { twice(n - 1) + twice(n - 1) } }",
 }

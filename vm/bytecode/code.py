@@ -89,14 +89,16 @@ def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[i
     ]
     jumps = [(index, operand) for index, (number, operand) in enumerate(program) if is_label[number]]
     for index, target in jumps:
-        widths[index] = 1 + leb128.width(guess.get(target, 0))
+        widths[index] = 1 + width(guess.get(target, 0)) if guess else 2
     while True:
         offsets = [0, *accumulate(widths)]
-        narrow = [(index, target) for index, target in jumps if widths[index] < 1 + leb128.width(offsets[target])]
+        narrow = [
+            (index, target) for index, target in jumps if offsets[target] >= 0x80 and widths[index] < 1 + width(offsets[target])
+        ]
         if not narrow:
             break
         for index, target in narrow:
-            widths[index] = 1 + leb128.width(offsets[target])
-    if guess and any(widths[index] > 1 + leb128.width(offsets[target]) for index, target in jumps):
+            widths[index] = 1 + width(offsets[target])
+    if guess and any(widths[index] > 1 + width(offsets[target]) for index, target in jumps):
         return _settle(program, {})  # the guess was too long for what the program has become
     return offsets

@@ -7,14 +7,13 @@ code means.
 
 from __future__ import annotations
 
-import hashlib
-
 import msgpack
 
 from . import shape
 from .image import FORMAT, STD_VERSION, Image, ImageError
 from .limits import DEFAULT, Limits
 from .opcodes import OPCODE_SET_VERSION
+from .sha256 import sha256
 from .survey import survey
 
 TYPE_CHECKING = False
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
 _HEAD = len(MAGIC) + len(FORMAT)
-_HASH = hashlib.sha256().digest_size
+_HASH = sha256().digest_size
 _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments: around data whose nesting is limited
 
 
@@ -36,7 +35,8 @@ def encode(image: Image) -> bytes:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
     _read(payload, DEFAULT)
     body = MAGIC + bytes(FORMAT) + payload
-    return body + hashlib.sha256(body).digest()
+    digest: bytes = sha256(body).digest()
+    return body + digest
 
 
 def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
@@ -65,7 +65,7 @@ def _check_frame(data: bytes, limits: Limits) -> None:
     major, minor = data[len(MAGIC) : _HEAD]
     if major != FORMAT[0] or minor > FORMAT[1]:
         raise _skew("image format", f"{major}.{minor}", f"{FORMAT[0]}.{FORMAT[1]}")
-    if hashlib.sha256(memoryview(data)[:-_HASH]).digest() != data[-_HASH:]:
+    if sha256(memoryview(data)[:-_HASH]).digest() != data[-_HASH:]:
         raise ImageError("V004", "the image is damaged: its hash does not fit its content")
 
 

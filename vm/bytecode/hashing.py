@@ -46,6 +46,7 @@ class _Graph:
 
     def __init__(self, image: i.Image) -> None:
         self.image = image
+        self.pack = msgpack.Packer().pack
         self.sizes = {section: len(getattr(image, section)) for section in _SECTIONS}
         self.first: dict[str, int] = {}
         total = 0
@@ -78,7 +79,7 @@ class _Graph:
         """`named`: (section, index) of what the node names; an index outside its section becomes content."""
         found = [self.first[section] + index for section, index in named if index < self.sizes[section]]
         lost = [[section, index] for section, index in named if index >= self.sizes[section]]
-        return msgpack.packb([content, lost]), found
+        return self.pack([content, lost]), found
 
     def _function(self, function: i.Function) -> Node:
         named = [("types", function.result), *(("types", entry[1]) for entry in function.params)]
@@ -90,22 +91,27 @@ class _Graph:
             [[name, default is None] for name, _, default in function.params],
             [function.slots, function.captures, function.cells, function.flags],
             [[*(index_of.get(offset, -1) for offset in handler[:3]), handler[3]] for handler in function.handlers],
-            [self._instruction(number, operand, named, index_of) for _, number, operand in code],
+            self._code(code, named, index_of),
             function.code if fault else b"",
         ]
         return self._node(content, named)
 
-    def _instruction(
-        self, number: int, operand: int, named: list[tuple[str, int]], index_of: dict[int, int]
-    ) -> Any:
-        """An instruction as content; what it names in another section goes to `named`."""
-        name, section, is_constant, is_label = _FORMS[number]
-        if section is not None:
-            named.append((section, operand))
-            return name
-        if is_constant and operand < len(self.image.constants):
-            return [name, self._constant(operand, named)]
-        return [name, index_of.get(operand, -1) if is_label else operand]
+    def _code(
+        self, code: list[tuple[int, int, int]], named: list[tuple[str, int]], index_of: dict[int, int]
+    ) -> list[Any]:
+        """Instructions as content; what they name in another section goes to `named`."""
+        content: list[Any] = []
+        add, forms, constants = content.append, _FORMS, len(self.image.constants)
+        for _, number, operand in code:
+            name, section, is_constant, is_label = forms[number]
+            if section is not None:
+                named.append((section, operand))
+                add(name)
+            elif is_constant and operand < constants:
+                add([name, self._constant(operand, named)])
+            else:
+                add([name, index_of.get(operand, -1) if is_label else operand])
+        return content
 
     def _constant(self, index: int, named: list[tuple[str, int]]) -> Any:
         kind, value = self.image.constants[index]

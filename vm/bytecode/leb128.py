@@ -1,6 +1,6 @@
 """Unsigned LEB128 numbers and the zigzag form of signed ones, as code and line tables hold them (V-3.3).
 
-Hands on reading and writing of one number. Only the shortest form of a number below 2**32 is legal (V102). Must not
+Hands on reading and writing of one number or many. Only the shortest form of a number below 2**32 is legal (V102). Must not
 know: what the numbers mean.
 """
 
@@ -57,6 +57,20 @@ def read_all(data: bytes) -> list[int]:
         found.append(number)
     found += data[at:]
     return found
+
+
+def write_all(numbers: list[int]) -> bytes:
+    """All numbers one after the other."""
+    if not numbers or (min(numbers) >= 0 and max(numbers) <= 0x7F):
+        return bytes(numbers)
+    out = bytearray()
+    add = out.append
+    for number in numbers:
+        if 0 <= number <= 0x7F:
+            add(number)
+        else:
+            append(out, number)
+    return bytes(out)
 
 
 def zigzag(number: int) -> int:

@@ -19,21 +19,17 @@ if TYPE_CHECKING:
 
 def encode_lines(runs: Iterable[Run]) -> bytes:
     """Runs in ascending order of offset; one that repeats its predecessor's position is left out."""
-    out = bytearray()
-    at, position = 0, (-1, 0, 0)
+    numbers: list[int] = []
+    at, last_file, last_line, last_column = 0, -1, 0, 0
     for offset, file, line, column in runs:
-        if (file, line, column) == position:
+        if column == last_column and line == last_line and file == last_file:
             continue
-        if offset < at or (out and offset == at):
+        if offset < at or (numbers and offset == at):
             raise ValueError(f"line table: offset {offset} after {at}")
-        changed = file != position[0]
-        leb128.append(out, offset - at)
-        leb128.append(out, leb128.zigzag(line - position[1]) * 2 + changed)
-        if changed:
-            leb128.append(out, file)
-        leb128.append(out, column)
-        at, position = offset, (file, line, column)
-    return bytes(out)
+        word = leb128.zigzag(line - last_line) * 2
+        numbers += (offset - at, word, column) if file == last_file else (offset - at, word + 1, file, column)
+        at, last_file, last_line, last_column = offset, file, line, column
+    return leb128.write_all(numbers)
 
 
 def walk_lines(lines: bytes) -> Iterator[Run]:

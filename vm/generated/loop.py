@@ -13,6 +13,7 @@ from ..ops import (
     Map,
     NONE_VALUE,
     Ok,
+    PLAIN,
     Panic,
     RangeValue,
     Some,
@@ -66,407 +67,1003 @@ from ..dispatch import (
     changes_self,
     debug,
     exec_call_inout,
-    exec_call_method,
+    method_entry,
     missing_value,
+    node_before,
     not_fallible,
     wrong_length,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
     "JUMP": 0,
-    "CONST": 1,
-    "NEXT__STORE__LOAD__LOAD": 2,
-    "LOAD": 3,
-    "CALL": 4,
-    "STORE": 5,
-    "INT": 6,
-    "LOAD__LOAD__INDEX_ARRAY": 7,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 8,
-    "LOAD__INT__ADD_INT__STORE__JUMP": 9,
-    "NEXT__STORE__LOAD": 10,
-    "LOAD__STORE": 11,
-    "ADD_INT": 12,
-    "ADD_INT__STORE__JUMP": 13,
-    "CALL_BUILTIN": 14,
-    "LOAD__CONST": 15,
-    "INT__ADD_INT": 16,
-    "LOAD__INDEX_ARRAY": 17,
-    "STORE__JUMP": 18,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 19,
-    "LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 20,
-    "STORE__LOAD__STORE__LOAD": 21,
-    "LOAD__INT__LT_INT__JUMP_UNLESS": 22,
-    "LOAD__INT__SUB_INT": 23,
-    "MUL_INT": 24,
-    "JUMP_UNLESS": 25,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 26,
-    "DIV_INT": 27,
-    "INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 28,
-    "LOAD__INT__REM_INT": 29,
-    "LOAD__LOAD__MUL_FLOAT": 30,
-    "LOAD__GET_FIELD": 31,
-    "JOIN": 32,
-    "RETURN": 33,
-    "LOAD_OWN__LOAD__SET_INDEX": 34,
-    "INDEX_ARRAY": 35,
-    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 36,
-    "LOAD__LT_INT__JUMP_UNLESS": 37,
-    "LOAD__LOAD__SUB_INT__STORE": 38,
-    "STORE__LOAD": 39,
-    "LOAD__INT__ADD_INT__STORE": 40,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 41,
-    "ADD_INT__RETURN": 42,
-    "LOAD__INT__NE_INT__JUMP_UNLESS": 43,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 44,
-    "NEXT": 45,
-    "STORE__LOAD__GET_ELEMENT": 46,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 47,
-    "LOAD__RETURN": 48,
-    "LOAD__MUL_FLOAT": 49,
-    "REM_INT": 50,
-    "SUB_FLOAT": 51,
-    "ADD_INT__STORE": 52,
-    "LOAD_OWN__SET_FIELD": 53,
-    "LOAD__CALL_BUILTIN": 54,
-    "LOAD__INT": 55,
-    "LOAD__LOAD": 56,
-    "TRY": 57,
-    "INDEX_ARRAY__STORE": 58,
-    "JUMP_UNLESS__LOAD": 59,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 60,
-    "UNWRAP": 61,
-    "FALSE": 62,
-    "LE_INT__JUMP_UNLESS": 63,
-    "LOAD__ADD_FLOAT": 64,
-    "DUP": 65,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 66,
-    "TUPLE": 67,
-    "CALL_VALUE": 68,
-    "NEXT__SHARE": 69,
-    "STORE__LOAD__LOAD__SHARE": 70,
-    "OK__RETURN": 71,
-    "CALL_BUILTIN__POP": 72,
-    "CONCAT": 73,
-    "GE_INT__JUMP_UNLESS": 74,
-    "IS_ABSENT": 75,
-    "LOAD__GET_ELEMENT": 76,
-    "LOAD__LOAD__ADD_INT": 77,
-    "EQ_INT__JUMP_UNLESS": 78,
-    "GT_INT": 79,
-    "INT__GT_INT__JUMP_UNLESS": 80,
-    "LT_INT__JUMP_IF": 81,
-    "INT__SUB_INT": 82,
-    "LOAD__INT__EQ_INT__JUMP_UNLESS": 83,
-    "LOAD__INT__ADD_INT": 84,
-    "ITERATE": 85,
-    "LOAD_OWN__LOAD": 86,
-    "GT_INT__JUMP_UNLESS": 87,
-    "LOAD_CELL": 88,
-    "GET_PAYLOAD": 89,
-    "STORE__LOAD__LOAD": 90,
-    "GET_ELEMENT": 91,
-    "GET_FIELD": 92,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 93,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 94,
-    "INT__MUL_INT": 95,
-    "INT__REM_INT": 96,
-    "LOAD__GT_INT__JUMP_UNLESS": 97,
-    "LOAD__LOAD__MUL_INT": 98,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 99,
-    "NEXT__STORE": 100,
-    "LOAD_OWN__CALL_BUILTIN": 101,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 102,
-    "TRUE__JUMP_UNLESS": 103,
-    "RANGE": 104,
-    "POP__JUMP": 105,
-    "LOAD__MUL_INT": 106,
-    "EQ_INT__JUMP_IF": 107,
-    "LOAD__IS_VARIANT__JUMP_UNLESS": 108,
-    "LOAD__LOAD__ADD_INT__STORE": 109,
-    "LOAD__SHARE": 110,
-    "LOAD_OWN": 111,
-    "LOAD__LOAD__SUB_INT": 112,
-    "MUL_FLOAT": 113,
-    "ENTER": 114,
-    "LOOP": 115,
-    "EQ_INT": 116,
-    "LOAD__INT__SUB_INT__STORE__JUMP": 117,
-    "IS_OK": 118,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 119,
-    "LT_INT": 120,
-    "OK": 121,
-    "ADD_FLOAT": 122,
-    "POP": 123,
-    "TRUE": 124,
-    "NEXT__SHARE__STORE": 125,
-    "DROP": 126,
-    "LOAD__INT__SUB_INT__STORE": 127,
-    "VARIANT": 128,
-    "LOAD__ADD_INT": 129,
-    "DIV": 130,
-    "ERROR": 131,
-    "GET_MEMBER": 132,
-    "IS": 133,
-    "JUMP_IF": 134,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 135,
-    "STORE_CELL": 136,
-    "THROW": 137,
-    "INDEX_ARRAY__GET_FIELD": 138,
-    "IS_SOME": 139,
-    "LOAD__INT__MUL_INT": 140,
-    "NONE": 141,
-    "SHARE__STORE": 142,
-    "SOME": 143,
-    "EQ": 144,
-    "INT__EQ_INT__JUMP_UNLESS": 145,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 146,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 147,
-    "ADD": 148,
-    "AGENT": 149,
-    "ARRAY": 150,
-    "ASK": 151,
-    "AWAIT": 152,
-    "AWAIT_ALL": 153,
-    "CALL_HOST": 154,
-    "CALL_INOUT": 155,
-    "CALL_METHOD": 156,
-    "CAST": 157,
-    "CELL_OWN": 158,
-    "CHANGES_SELF": 159,
-    "CHECK": 160,
-    "CHECK_PAYLOAD": 161,
-    "CLOSURE": 162,
-    "CONCAT__STORE": 163,
-    "CONFIGURE": 164,
-    "EMIT": 165,
-    "ERR": 166,
-    "FAIL_LENGTH": 167,
-    "FAIL_MATCH": 168,
-    "FIELD_OWN": 169,
-    "FILL": 170,
-    "FLUSH": 171,
-    "GE": 172,
-    "GET_ERROR": 173,
-    "GE_INT": 174,
-    "GE_INT__JUMP_IF": 175,
-    "GT": 176,
-    "GT_INT__JUMP_IF": 177,
-    "HALT": 178,
-    "HASHMAP": 179,
-    "INDEX": 180,
-    "INDEX_OWN": 181,
-    "INT_TO_FLOAT": 182,
-    "INT__GE_INT__JUMP_UNLESS": 183,
-    "INT__LE_INT__JUMP_UNLESS": 184,
-    "INT__LT_INT__JUMP_UNLESS": 185,
-    "INT__NE_INT__JUMP_UNLESS": 186,
-    "IS_ERR": 187,
-    "IS_ERROR": 188,
-    "IS_NIL": 189,
-    "IS_VARIANT": 190,
-    "IS_VARIANT__JUMP_UNLESS": 191,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 192,
-    "JUMP_UNLESS__JUMP": 193,
-    "LE": 194,
-    "LEDGER": 195,
-    "LENGTH": 196,
-    "LE_INT": 197,
-    "LE_INT__JUMP_IF": 198,
-    "LINK": 199,
-    "LOAD_OWN__LOAD__INDEX_OWN": 200,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 201,
-    "LOAD__EQ_INT__JUMP_UNLESS": 202,
-    "LOAD__GET_PAYLOAD": 203,
-    "LOAD__GE_INT__JUMP_UNLESS": 204,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 205,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 206,
-    "LOAD__INT__MUL_INT__STORE": 207,
-    "LOAD__INT__MUL_INT__STORE__JUMP": 208,
-    "LOAD__LE_INT__JUMP_UNLESS": 209,
-    "LOAD__LOAD__ADD_FLOAT": 210,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 211,
-    "LOAD__LOAD__MUL_INT__STORE": 212,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 213,
-    "LOAD__LOAD__SUB_FLOAT": 214,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 215,
-    "LOAD__NE_INT__JUMP_UNLESS": 216,
-    "LOAD__SUB_FLOAT": 217,
-    "LOAD__SUB_INT": 218,
-    "LT": 219,
-    "LT_INT__JUMP_UNLESS": 220,
-    "MAP": 221,
-    "MCP": 222,
-    "MEMBER_OWN": 223,
-    "MEMORY": 224,
-    "MODEL": 225,
-    "MUL": 226,
-    "NE": 227,
-    "NEG": 228,
-    "NEG_INT": 229,
-    "NEW_CELL": 230,
-    "NE_INT": 231,
-    "NE_INT__JUMP_IF": 232,
-    "NE_INT__JUMP_UNLESS": 233,
-    "NIL": 234,
-    "NOT": 235,
-    "PARALLEL": 236,
-    "PARSE_AS": 237,
-    "PIPELINE": 238,
-    "POP_TRY": 239,
-    "POW": 240,
-    "PRINT": 241,
-    "PRINTLN": 242,
-    "RACE": 243,
-    "REM": 244,
-    "SCHEMA": 245,
-    "SETTLE": 246,
-    "SET_ELEMENT": 247,
-    "SET_FIELD": 248,
-    "SET_INDEX": 249,
-    "SET_MEMBER": 250,
-    "SET_PART": 251,
-    "SHARE": 252,
-    "SLIDE": 253,
-    "START": 254,
-    "STRUCT": 255,
-    "SUB": 256,
-    "SUB_INT": 257,
-    "SWAP": 258,
-    "TOOL": 259,
-    "WRAP": 260,
+    "LOAD__LOAD__SUB_INT__STORE": 1,
+    "LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD": 2,
+    "DUP__IS_ABSENT__JUMP_UNLESS": 3,
+    "NEXT__STORE__LOAD__CONST__LOAD__CONST": 4,
+    "LOAD__STORE": 5,
+    "NEXT": 6,
+    "LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS": 7,
+    "RANGE": 8,
+    "LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF": 9,
+    "LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE": 10,
+    "LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP": 11,
+    "JUMP_UNLESS__LOAD": 12,
+    "LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN": 13,
+    "LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 14,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 15,
+    "CALL_BUILTIN__POP": 16,
+    "LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS": 17,
+    "ADD_FLOAT": 18,
+    "LOOP": 19,
+    "LOAD__LOAD__INDEX_ARRAY": 20,
+    "DIV_INT": 21,
+    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 22,
+    "JUMP_IF": 23,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 24,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 25,
+    "IS": 26,
+    "LOAD__SHARE": 27,
+    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 28,
+    "STORE__LOAD__LOAD": 29,
+    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 30,
+    "GT_INT__JUMP_UNLESS": 31,
+    "LINK": 32,
+    "NEXT__STORE": 33,
+    "RETURN": 34,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS": 35,
+    "LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD": 36,
+    "UNWRAP": 37,
+    "CONST__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE": 38,
+    "ITERATE": 39,
+    "LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS": 40,
+    "CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX": 41,
+    "CONST__STORE": 42,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS": 43,
+    "LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 44,
+    "LOAD__OK__RETURN": 45,
+    "CONST": 46,
+    "ENTER": 47,
+    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 48,
+    "VARIANT": 49,
+    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 50,
+    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 51,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 52,
+    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 53,
+    "SOME": 54,
+    "EQ": 55,
+    "CALL": 56,
+    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE": 57,
+    "TUPLE": 58,
+    "LOAD_OWN": 59,
+    "LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 60,
+    "CONCAT": 61,
+    "POP__LOAD__CONST__ADD_INT__STORE__JUMP": 62,
+    "STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE": 63,
+    "GT_INT": 64,
+    "LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT": 65,
+    "MUL_FLOAT": 66,
+    "STORE": 67,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE": 68,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 69,
+    "CONST__CONST": 70,
+    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 71,
+    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 72,
+    "CONST__REM_INT": 73,
+    "LOAD__RETURN": 74,
+    "DUP": 75,
+    "LOAD__ADD_INT": 76,
+    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 77,
+    "LOAD_OWN__SET_FIELD": 78,
+    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 79,
+    "CALL_BUILTIN": 80,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 81,
+    "LOAD__CALL_BUILTIN": 82,
+    "NEXT__STORE__LOAD__STORE": 83,
+    "TRY": 84,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN": 85,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE": 86,
+    "CONST__CONST__CONST__CALL_METHOD": 87,
+    "LOAD__CONST": 88,
+    "LOAD__CONST__ADD_INT__STORE__LOAD__STORE": 89,
+    "LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT": 90,
+    "LOAD__IS_VARIANT__JUMP_UNLESS": 91,
+    "NEXT__STORE__LOAD": 92,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS": 93,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP": 94,
+    "CONST__JUMP": 95,
+    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 96,
+    "LOAD__LOAD__ADD_INT__RETURN": 97,
+    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 98,
+    "NEXT__STORE__CONST__LOAD__CONST": 99,
+    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 100,
+    "LOAD_OWN__LOAD": 101,
+    "ADD_INT__STORE": 102,
+    "LOAD__CONST__MUL_INT": 103,
+    "LOAD__GET_ELEMENT": 104,
+    "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 105,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN": 106,
+    "LOAD": 107,
+    "ADD_INT__STORE__JUMP": 108,
+    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE": 109,
+    "LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 110,
+    "ADD_INT__RETURN": 111,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 112,
+    "LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP": 113,
+    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS": 114,
+    "CALL_METHOD": 115,
+    "LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS": 116,
+    "STORE__LOAD": 117,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 118,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 119,
+    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 120,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 121,
+    "POP__JUMP": 122,
+    "INDEX_ARRAY__GET_FIELD": 123,
+    "POP": 124,
+    "ERROR": 125,
+    "LOAD__CONST__ADD_INT__STORE": 126,
+    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 127,
+    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 128,
+    "ARRAY": 129,
+    "NONE": 130,
+    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 131,
+    "LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE": 132,
+    "CALL_VALUE": 133,
+    "LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 134,
+    "SET_FIELD": 135,
+    "CONST__CONST__CALL_METHOD": 136,
+    "STORE__LOAD__CONST": 137,
+    "LOAD__STORE__LOAD": 138,
+    "CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE": 139,
+    "NEXT__STORE__CONST__STORE__CONST__LOAD": 140,
+    "CONST__MUL_INT__OK__RETURN": 141,
+    "STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP": 142,
+    "NEXT__SHARE__STORE": 143,
+    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 144,
+    "LOAD__LOAD": 145,
+    "GET_MEMBER": 146,
+    "MUL_INT": 147,
+    "LOAD__LOAD__ADD_INT__STORE": 148,
+    "CONST__ADD_INT": 149,
+    "LOAD__LOAD__ADD_INT__STORE__JUMP": 150,
+    "LOAD__CONST__ADD_INT__STORE__JUMP": 151,
+    "NEXT__STORE__LOAD__LOAD": 152,
+    "STORE__JUMP": 153,
+    "CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE": 154,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 155,
+    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 156,
+    "LOAD__STORE__LOAD__LOAD": 157,
+    "CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE": 158,
+    "STORE__LOAD__GET_ELEMENT__LOAD": 159,
+    "LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN": 160,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS": 161,
+    "STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP": 162,
+    "INT": 163,
+    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 164,
+    "CONST__SUB_INT": 165,
+    "LOAD__CONST__CONST": 166,
+    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 167,
+    "SHARE__STORE": 168,
+    "CONST__EQ_INT__JUMP_UNLESS": 169,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 170,
+    "JOIN": 171,
+    "LOAD__CONST__SUB_INT": 172,
+    "LOAD__CONST__NE_INT__JUMP_UNLESS": 173,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE": 174,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF": 175,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 176,
+    "LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF": 177,
+    "LOAD_OWN__CALL_BUILTIN": 178,
+    "LOAD__CONST__EQ_INT__JUMP_UNLESS": 179,
+    "ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 180,
+    "CONST__CALL_METHOD": 181,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 182,
+    "DROP": 183,
+    "DIV": 184,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP": 185,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 186,
+    "THROW": 187,
+    "ADD_INT": 188,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 189,
+    "STRUCT": 190,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE": 191,
+    "LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 192,
+    "LOAD__CONST__DIV_INT__STORE__JUMP": 193,
+    "NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT": 194,
+    "LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE": 195,
+    "LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE": 196,
+    "JUMP_UNLESS__LOAD_OWN__LOAD__SHARE": 197,
+    "LOAD__CONST__SUB_INT__STORE__JUMP": 198,
+    "JUMP_UNLESS": 199,
+    "LOAD__LOAD__LOAD": 200,
+    "JUMP_UNLESS__LOAD__CONST": 201,
+    "LOAD__GET_FIELD": 202,
+    "SUB_FLOAT": 203,
+    "INDEX_ARRAY": 204,
+    "ADD": 205,
+    "AGENT": 206,
+    "ASK": 207,
+    "AWAIT": 208,
+    "AWAIT_ALL": 209,
+    "CALL_HOST": 210,
+    "CALL_INOUT": 211,
+    "CAST": 212,
+    "CELL_OWN": 213,
+    "CHANGES_SELF": 214,
+    "CHECK": 215,
+    "CHECK_PAYLOAD": 216,
+    "CLOSURE": 217,
+    "CONCAT__STORE": 218,
+    "CONFIGURE": 219,
+    "CONST__GE_INT__JUMP_UNLESS": 220,
+    "CONST__GT_INT__JUMP_UNLESS": 221,
+    "CONST__JUMP_UNLESS": 222,
+    "CONST__LE_INT__JUMP_UNLESS": 223,
+    "CONST__LT_INT__JUMP_UNLESS": 224,
+    "CONST__MUL_INT": 225,
+    "CONST__NE_INT__JUMP_UNLESS": 226,
+    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 227,
+    "EMIT": 228,
+    "EQ_INT": 229,
+    "EQ_INT__JUMP_IF": 230,
+    "EQ_INT__JUMP_UNLESS": 231,
+    "ERR": 232,
+    "FAIL_LENGTH": 233,
+    "FAIL_MATCH": 234,
+    "FALSE": 235,
+    "FIELD_OWN": 236,
+    "FILL": 237,
+    "FLUSH": 238,
+    "GE": 239,
+    "GET_ELEMENT": 240,
+    "GET_ERROR": 241,
+    "GET_FIELD": 242,
+    "GET_PAYLOAD": 243,
+    "GE_INT": 244,
+    "GE_INT__JUMP_IF": 245,
+    "GE_INT__JUMP_UNLESS": 246,
+    "GT": 247,
+    "GT_INT__JUMP_IF": 248,
+    "HALT": 249,
+    "HASHMAP": 250,
+    "INDEX": 251,
+    "INDEX_ARRAY__STORE": 252,
+    "INDEX_OWN": 253,
+    "INT_TO_FLOAT": 254,
+    "IS_ABSENT": 255,
+    "IS_ERR": 256,
+    "IS_ERROR": 257,
+    "IS_NIL": 258,
+    "IS_OK": 259,
+    "IS_SOME": 260,
+    "IS_VARIANT": 261,
+    "IS_VARIANT__JUMP_UNLESS": 262,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 263,
+    "JUMP_UNLESS__JUMP": 264,
+    "LE": 265,
+    "LEDGER": 266,
+    "LENGTH": 267,
+    "LE_INT": 268,
+    "LE_INT__JUMP_IF": 269,
+    "LE_INT__JUMP_UNLESS": 270,
+    "LOAD_CELL": 271,
+    "LOAD_OWN__LOAD__INDEX_OWN": 272,
+    "LOAD_OWN__LOAD__SET_INDEX": 273,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 274,
+    "LOAD__ADD_FLOAT": 275,
+    "LOAD__CONST__ADD_INT": 276,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 277,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 278,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 279,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 280,
+    "LOAD__CONST__MUL_INT__STORE": 281,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 282,
+    "LOAD__CONST__REM_INT": 283,
+    "LOAD__CONST__SUB_INT__STORE": 284,
+    "LOAD__EQ_INT__JUMP_UNLESS": 285,
+    "LOAD__GET_PAYLOAD": 286,
+    "LOAD__GE_INT__JUMP_UNLESS": 287,
+    "LOAD__GT_INT__JUMP_UNLESS": 288,
+    "LOAD__INDEX_ARRAY": 289,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 290,
+    "LOAD__JUMP_UNLESS": 291,
+    "LOAD__LE_INT__JUMP_UNLESS": 292,
+    "LOAD__LOAD__ADD_FLOAT": 293,
+    "LOAD__LOAD__ADD_INT": 294,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 295,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 296,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 297,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 298,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 299,
+    "LOAD__LOAD__MUL_FLOAT": 300,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 301,
+    "LOAD__LOAD__MUL_INT": 302,
+    "LOAD__LOAD__MUL_INT__STORE": 303,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 304,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 305,
+    "LOAD__LOAD__SUB_FLOAT": 306,
+    "LOAD__LOAD__SUB_INT": 307,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 308,
+    "LOAD__LT_INT__JUMP_UNLESS": 309,
+    "LOAD__MUL_FLOAT": 310,
+    "LOAD__MUL_INT": 311,
+    "LOAD__NE_INT__JUMP_UNLESS": 312,
+    "LOAD__SUB_FLOAT": 313,
+    "LOAD__SUB_INT": 314,
+    "LT": 315,
+    "LT_INT": 316,
+    "LT_INT__JUMP_IF": 317,
+    "LT_INT__JUMP_UNLESS": 318,
+    "MAP": 319,
+    "MCP": 320,
+    "MEMBER_OWN": 321,
+    "MEMORY": 322,
+    "MODEL": 323,
+    "MUL": 324,
+    "NE": 325,
+    "NEG": 326,
+    "NEG_INT": 327,
+    "NEW_CELL": 328,
+    "NEXT__SHARE": 329,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 330,
+    "NE_INT": 331,
+    "NE_INT__JUMP_IF": 332,
+    "NE_INT__JUMP_UNLESS": 333,
+    "NIL": 334,
+    "NOT": 335,
+    "OK": 336,
+    "OK__RETURN": 337,
+    "PARALLEL": 338,
+    "PARSE_AS": 339,
+    "PIPELINE": 340,
+    "POP_TRY": 341,
+    "POP__LOAD__CONST__ADD_INT__STORE": 342,
+    "POW": 343,
+    "PRINT": 344,
+    "PRINTLN": 345,
+    "RACE": 346,
+    "REM": 347,
+    "REM_INT": 348,
+    "SCHEMA": 349,
+    "SETTLE": 350,
+    "SET_ELEMENT": 351,
+    "SET_INDEX": 352,
+    "SET_MEMBER": 353,
+    "SET_PART": 354,
+    "SHARE": 355,
+    "SLIDE": 356,
+    "START": 357,
+    "STORE_CELL": 358,
+    "STORE__LOAD__GET_ELEMENT": 359,
+    "STORE__LOAD__LOAD__SHARE": 360,
+    "STORE__LOAD__STORE__LOAD": 361,
+    "SUB": 362,
+    "SUB_INT": 363,
+    "SWAP": 364,
+    "TOOL": 365,
+    "TRUE": 366,
+    "WRAP": 367,
 }
+
+# where the loop looks for each number: the marks of its nodes
+MARKS = (
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+)
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {
-    ('CALL_BUILTIN', 'POP'): (72, 0),
-    ('LOAD', 'CALL_BUILTIN'): (54, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (201, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (119, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (26, 2),
-    ('LOAD_OWN', 'CALL_BUILTIN'): (101, 1),
-    ('TRUE', 'JUMP_UNLESS'): (103, 0),
-    ('JUMP_UNLESS', 'JUMP'): (193, 0),
-    ('JUMP_UNLESS', 'LOAD'): (59, 0),
-    ('INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (28, 1),
-    ('LOAD', 'INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (20, 2),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (191, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (192, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (108, 1),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (19, 1),
-    ('LOAD', 'INDEX_ARRAY'): (17, 1),
-    ('INDEX_ARRAY', 'GET_FIELD'): (138, 0),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (66, 1),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (8, 2),
-    ('INDEX_ARRAY', 'STORE'): (58, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (94, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (102, 2),
-    ('LOAD_OWN', 'LOAD'): (86, 0),
-    ('LOAD_OWN', 'SET_FIELD'): (53, 1),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (200, 2),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (36, 2),
-    ('LOAD', 'CONST'): (15, 0),
-    ('LOAD', 'INT'): (55, 0),
-    ('LOAD', 'INT', 'REM_INT'): (29, 2),
-    ('LOAD', 'SHARE'): (110, 0),
-    ('LOAD', 'GET_ELEMENT'): (76, 1),
-    ('LOAD', 'GET_PAYLOAD'): (203, 1),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (46, 2),
-    ('STORE', 'LOAD', 'LOAD'): (90, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (21, 0),
-    ('ADD_INT', 'STORE'): (52, 0),
-    ('ADD_INT', 'STORE', 'JUMP'): (13, 0),
-    ('ADD_INT', 'RETURN'): (42, 0),
-    ('OK', 'RETURN'): (71, 0),
-    ('LOAD', 'STORE'): (11, 0),
-    ('SHARE', 'STORE'): (142, 0),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (70, 0),
-    ('NEXT', 'SHARE'): (69, 0),
-    ('NEXT', 'SHARE', 'STORE'): (125, 0),
-    ('POP', 'JUMP'): (105, 0),
-    ('NEXT', 'STORE', 'LOAD'): (10, 0),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (2, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (60, 2),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (210, 2),
-    ('LOAD', 'ADD_FLOAT'): (64, 1),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (214, 2),
-    ('LOAD', 'SUB_FLOAT'): (217, 1),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (30, 2),
-    ('LOAD', 'MUL_FLOAT'): (49, 1),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (41, 2),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (37, 1),
-    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (185, 1),
-    ('LT_INT', 'JUMP_UNLESS'): (220, 0),
-    ('LT_INT', 'JUMP_IF'): (81, 0),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (44, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (209, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (206, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (184, 1),
-    ('LE_INT', 'JUMP_UNLESS'): (63, 0),
-    ('LE_INT', 'JUMP_IF'): (198, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (147, 2),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (97, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (135, 2),
-    ('INT', 'GT_INT', 'JUMP_UNLESS'): (80, 1),
-    ('GT_INT', 'JUMP_UNLESS'): (87, 0),
-    ('GT_INT', 'JUMP_IF'): (177, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (211, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (204, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (205, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (183, 1),
-    ('GE_INT', 'JUMP_UNLESS'): (74, 0),
-    ('GE_INT', 'JUMP_IF'): (175, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (146, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (202, 1),
-    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (83, 2),
-    ('INT', 'EQ_INT', 'JUMP_UNLESS'): (145, 1),
-    ('EQ_INT', 'JUMP_UNLESS'): (78, 0),
-    ('EQ_INT', 'JUMP_IF'): (107, 0),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (99, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (216, 1),
-    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (43, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (186, 1),
-    ('NE_INT', 'JUMP_UNLESS'): (233, 0),
-    ('NE_INT', 'JUMP_IF'): (232, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (93, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (109, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (47, 2),
-    ('LOAD', 'LOAD', 'ADD_INT'): (77, 2),
-    ('LOAD', 'ADD_INT'): (129, 1),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (40, 2),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE', 'JUMP'): (9, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (84, 2),
-    ('INT', 'ADD_INT'): (16, 1),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (38, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (215, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (112, 2),
-    ('LOAD', 'SUB_INT'): (218, 1),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (127, 2),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE', 'JUMP'): (117, 2),
-    ('LOAD', 'INT', 'SUB_INT'): (23, 2),
-    ('INT', 'SUB_INT'): (82, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (212, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (213, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (98, 2),
-    ('LOAD', 'MUL_INT'): (106, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (207, 2),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE', 'JUMP'): (208, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (140, 2),
-    ('INT', 'MUL_INT'): (95, 1),
-    ('LOAD', 'LOAD'): (56, 0),
-    ('LOAD', 'GET_FIELD'): (31, 1),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (7, 2),
-    ('INT', 'REM_INT'): (96, 1),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (34, 2),
-    ('CONCAT', 'STORE'): (163, 0),
-    ('LOAD', 'RETURN'): (48, 0),
-    ('STORE', 'LOAD'): (39, 0),
-    ('STORE', 'JUMP'): (18, 0),
-    ('NEXT', 'STORE'): (100, 0),
+    ('ADD_INT', 'RETURN'): (111, 0),
+    ('ADD_INT', 'STORE'): (102, 0),
+    ('ADD_INT', 'STORE', 'JUMP'): (108, 0),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (180, 4),
+    ('CONST', 'ADD_INT'): (149, 1),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (41, 4),
+    ('CONST', 'CONST'): (70, 0),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (169, 0),
+    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (220, 0),
+    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (221, 0),
+    ('CONST', 'JUMP'): (95, 0),
+    ('CONST', 'JUMP_UNLESS'): (222, 1),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (158, 4),
+    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (223, 0),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (154, 0),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (139, 4),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
+    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (224, 0),
+    ('CONST', 'MUL_INT'): (225, 1),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (141, 1),
+    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (226, 0),
+    ('CONST', 'REM_INT'): (73, 1),
+    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (227, 1),
+    ('CONST', 'STORE'): (42, 0),
+    ('CONST', 'SUB_INT'): (165, 1),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
+    ('EQ_INT', 'JUMP_IF'): (230, 0),
+    ('EQ_INT', 'JUMP_UNLESS'): (231, 0),
+    ('GE_INT', 'JUMP_IF'): (245, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (246, 0),
+    ('GT_INT', 'JUMP_IF'): (248, 0),
+    ('GT_INT', 'JUMP_UNLESS'): (31, 0),
+    ('INDEX_ARRAY', 'GET_FIELD'): (123, 0),
+    ('INDEX_ARRAY', 'STORE'): (252, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (262, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (263, 0),
+    ('JUMP_UNLESS', 'JUMP'): (264, 0),
+    ('JUMP_UNLESS', 'LOAD'): (12, 0),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (201, 0),
+    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (30, 3),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (197, 0),
+    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (100, 4),
+    ('LE_INT', 'JUMP_IF'): (269, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (270, 0),
+    ('LOAD', 'ADD_FLOAT'): (275, 0),
+    ('LOAD', 'ADD_INT'): (76, 1),
+    ('LOAD', 'CONST'): (88, 0),
+    ('LOAD', 'CONST', 'ADD_INT'): (276, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (126, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (151, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (96, 6),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (89, 2),
+    ('LOAD', 'CONST', 'CONST'): (166, 0),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (193, 2),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (179, 0),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (14, 6),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (277, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (161, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (278, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (279, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (280, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (94, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (106, 0),
+    ('LOAD', 'CONST', 'MUL_INT'): (103, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (195, 6),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (281, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (282, 2),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (173, 0),
+    ('LOAD', 'CONST', 'REM_INT'): (283, 2),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (105, 2),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (160, 2),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (17, 2),
+    ('LOAD', 'CONST', 'SUB_INT'): (172, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (284, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (198, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (285, 0),
+    ('LOAD', 'GET_ELEMENT'): (104, 0),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (65, 8),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (113, 0),
+    ('LOAD', 'GET_FIELD'): (202, 0),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (36, 5),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (110, 0),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (60, 3),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (128, 6),
+    ('LOAD', 'GET_PAYLOAD'): (286, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (287, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (288, 0),
+    ('LOAD', 'INDEX_ARRAY'): (289, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (290, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (44, 10),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (91, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (182, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (185, 5),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (52, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (191, 0),
+    ('LOAD', 'JUMP_UNLESS'): (291, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (292, 0),
+    ('LOAD', 'LOAD'): (145, 0),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (293, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (294, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (192, 4),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (97, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (148, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (150, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (196, 6),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (156, 6),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (50, 6),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (10, 6),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (90, 5),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (295, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (189, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (296, 0),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (170, 0),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (20, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (176, 4),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (24, 4),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (43, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (93, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (69, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (155, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (175, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (85, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (68, 6),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (297, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (118, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (186, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (7, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (40, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (298, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (299, 2),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (119, 0),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (121, 6),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (86, 0),
+    ('LOAD', 'LOAD', 'LOAD'): (200, 0),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (127, 6),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (9, 3),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (132, 10),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (11, 4),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (116, 3),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (81, 0),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (15, 6),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (300, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (301, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (25, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (174, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (302, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (303, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (304, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (305, 0),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (112, 6),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (306, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (307, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (308, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (177, 2),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (144, 3),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (13, 4),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (309, 0),
+    ('LOAD', 'MUL_FLOAT'): (310, 0),
+    ('LOAD', 'MUL_INT'): (311, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (312, 0),
+    ('LOAD', 'OK', 'RETURN'): (45, 0),
+    ('LOAD', 'RETURN'): (74, 0),
+    ('LOAD', 'SHARE'): (27, 0),
+    ('LOAD', 'STORE'): (5, 0),
+    ('LOAD', 'STORE', 'LOAD'): (138, 0),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (134, 4),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (98, 0),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (157, 0),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (72, 7),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (48, 5),
+    ('LOAD', 'SUB_FLOAT'): (313, 0),
+    ('LOAD', 'SUB_INT'): (314, 1),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (164, 2),
+    ('LOAD_OWN', 'LOAD'): (101, 0),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (272, 2),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (71, 3),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (273, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (77, 2),
+    ('LOAD_OWN', 'SET_FIELD'): (78, 1),
+    ('LT_INT', 'JUMP_IF'): (317, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (318, 0),
+    ('NEXT', 'SHARE'): (329, 0),
+    ('NEXT', 'SHARE', 'STORE'): (143, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (109, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (22, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (330, 0),
+    ('NEXT', 'STORE'): (33, 0),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (99, 0),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (140, 0),
+    ('NEXT', 'STORE', 'LOAD'): (92, 0),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (167, 4),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (4, 0),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (194, 6),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (152, 0),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (114, 5),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (57, 4),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (83, 0),
+    ('NE_INT', 'JUMP_IF'): (332, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (333, 0),
+    ('OK', 'RETURN'): (337, 0),
+    ('POP', 'JUMP'): (122, 0),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (342, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (62, 3),
+    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (79, 5),
+    ('SHARE', 'STORE'): (168, 0),
+    ('STORE', 'JUMP'): (153, 0),
+    ('STORE', 'LOAD'): (117, 0),
+    ('STORE', 'LOAD', 'CONST'): (137, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (359, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (159, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (63, 0),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (162, 0),
+    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (53, 0),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (142, 6),
+    ('STORE', 'LOAD', 'LOAD'): (29, 0),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (51, 3),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (360, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (361, 0),
+    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (28, 4),
+    ('CALL_BUILTIN', 'POP'): (16, 0),
+    ('LOAD', 'CALL_BUILTIN'): (82, 1),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (274, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (120, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (131, 2),
+    ('LOAD_OWN', 'CALL_BUILTIN'): (178, 1),
+    ('CONST', 'CALL_METHOD'): (181, 1),
+    ('CONST', 'CONST', 'CALL_METHOD'): (136, 2),
+    ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (87, 3),
+    ('CONCAT', 'STORE'): (218, 0),
 }
+
+
+def node(number: int, operand: Any, following: Any) -> list[Any]:
+    """What the loop executes: an instruction and the node behind it."""
+    return [number, operand, following, *MARKS[number]]
 
 
 def run(machine, task):
@@ -482,752 +1079,239 @@ def run(machine, task):
     fuel = machine.chunk()
     try:
         while True:
-            op, arg, ins = ins
-            if op < 26:
-                if op < 9:
-                    if op < 4:
+            op, arg, ins, near, far = ins
+            if near is None:
+                if far is None:
+                    if op < 1:
+                        # JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 9:
+                        if op >= 7:
+                            if op < 8:
+                                # LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS
+                                o0, o1, o3, o5 = arg
+                                v1 = locs[o1]
+                                v2 = locs[o0].items
+                                if v1 < 0:
+                                    index_out_of_range(v1, len(v2))
+                                try:
+                                    v3 = v2[v1]
+                                except IndexError:
+                                    index_out_of_range(v1, len(v2))
+                                if not (v3 > locs[o3]):
+                                    ins, cost = o5
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # RANGE
+                            start = pop()
+                            tos = RangeValue.checked(start, tos, arg == 1)
+                            continue
+                        if op >= 5:
+                            if op < 6:
+                                # LOAD__STORE
+                                o0, o1 = arg
+                                locs[o1] = locs[o0]
+                                continue
+                            # NEXT
+                            for value in tos:
+                                push(tos)
+                                tos = value
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                            continue
                         if op < 2:
-                            if op < 1:
-                                # JUMP
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # CONST
-                            push(tos)
-                            tos = arg
+                            # LOAD__LOAD__SUB_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] - locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            locs[o3] = v1
                             continue
-                        if op < 3:
-                            # NEXT__STORE__LOAD__LOAD
-                            arg, target, left, right = arg
-                            for value in tos:
-                                locs[target] = value
-                                push(tos)
-                                push(locs[left])
-                                tos = locs[right]
+                        if op >= 4:
+                            # NEXT__STORE__LOAD__CONST__LOAD__CONST
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for v1 in tos:
                                 break
                             else:
                                 tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                            continue
-                        # LOAD
-                        push(tos)
-                        tos = locs[arg]
-                        continue
-                    if op < 7:
-                        if op < 6:
-                            if op < 5:
-                                # CALL
-                                callee = arg
-                                n = callee.argc
-                                if n == 1:
-                                    new = [tos]
-                                    tos = pop()
-                                elif n:
-                                    push(tos)
-                                    new = st[-n:]
-                                    del st[-n:]
-                                    tos = pop()
-                                else:
-                                    new = []
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                push_frame((ins, locs, cells, code))
-                                code = callee
-                                ins = code.entry
-                                fuel -= code.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = new + code.blank if code.blank else new
-                                cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                                continue
-                            # STORE
-                            locs[arg] = tos
-                            tos = pop()
-                            continue
-                        # INT
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 8:
-                        # LOAD__LOAD__INDEX_ARRAY
-                        left, right = arg
-                        at = locs[right]
-                        items = locs[left].items
-                        if 0 <= at < len(items):
-                            push(tos)
-                            tos = items[at]
-                            continue
-                        tos = index_out_of_range(at, len(items))
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
-                    left, right, field = arg
-                    at = locs[right]
-                    items = locs[left].items
-                    if 0 <= at < len(items):
-                        push(tos)
-                        tos = getattr(items[at], field)
-                        continue
-                    tos = index_out_of_range(at, len(items))
-                    continue
-                if op < 17:
-                    if op < 13:
-                        if op < 11:
-                            if op < 10:
-                                # LOAD__INT__ADD_INT__STORE__JUMP
-                                left, right, target, arg = arg
-                                r = locs[left] + right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                tos = overflow('+')
-                                continue
-                            # NEXT__STORE__LOAD
-                            arg, target, slot = arg
-                            for value in tos:
-                                locs[target] = value
-                                push(tos)
-                                tos = locs[slot]
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                            continue
-                        if op < 12:
-                            # LOAD__STORE
-                            slot, target = arg
-                            locs[target] = locs[slot]
-                            continue
-                        # ADD_INT
-                        a = pop()
-                        r = a + tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('+')
-                        continue
-                    if op < 15:
-                        if op < 14:
-                            # ADD_INT__STORE__JUMP
-                            target, arg = arg
-                            r = pop() + tos
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                tos = pop()
-                                ins, cost = arg
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            tos = overflow('+')
+                            locs[o1] = v1
+                            push(tos)
+                            push(locs[o2])
+                            push(o3)
+                            push(locs[o4])
+                            tos = o5
                             continue
-                        # CALL_BUILTIN
-                        body, n = arg
-                        if n == 1:
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(pop(), tos)
+                        if op >= 3:
+                            # DUP__IS_ABSENT__JUMP_UNLESS
+                            o2, = arg
+                            if not (tos is None or tos is NONE_VALUE):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD
+                        o0, o1, o2, o3, o6, o8, o9 = arg
+                        v1 = locs[o2]
+                        if v1 >= 0 and o3 > 0:
+                            v2 = v1 % o3
                         else:
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        continue
-                    if op < 16:
-                        # LOAD__CONST
-                        slot, value = arg
-                        push(tos)
-                        push(locs[slot])
-                        tos = value
-                        continue
-                    # INT__ADD_INT
-                    right, = arg
-                    r = tos + right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 22:
-                    if op < 20:
-                        if op < 19:
-                            if op < 18:
-                                # LOAD__INDEX_ARRAY
-                                slot, = arg
-                                at = locs[slot]
-                                items = tos.items
-                                if 0 <= at < len(items):
-                                    tos = items[at]
-                                    continue
-                                tos = index_out_of_range(at, len(items))
-                                continue
-                            # STORE__JUMP
-                            target, arg = arg
-                            locs[target] = tos
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
-                        slot, wanted, arg, then = arg
-                        value = locs[slot]
-                        if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                            push(tos)
-                            tos = locs[then]
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 21:
-                        # LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
-                        left, right, wanted, arg = arg
-                        value = locs[left]
-                        if value >= 0 and right > 0:
-                            found = value % right
-                        else:
-                            found = int_rem(value, right)
-                        if found == wanted:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # STORE__LOAD__STORE__LOAD
-                    target, slot, other, then = arg
-                    locs[target] = tos
-                    locs[other] = locs[slot]
-                    tos = locs[then]
-                    continue
-                if op < 24:
-                    if op < 23:
-                        # LOAD__INT__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__SUB_INT
-                    left, right = arg
-                    r = locs[left] - right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 25:
-                    # MUL_INT
-                    a = pop()
-                    r = a * tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('*')
-                    continue
-                # JUMP_UNLESS
-                if tos is True:
-                    tos = pop()
-                    continue
-                if tos is not False:
-                    raise not_bool(tos)
-                tos = pop()
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 57:
-                if op < 39:
-                    if op < 32:
-                        if op < 29:
-                            if op < 28:
-                                if op < 27:
-                                    # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
-                                    owner, (body, n), arg = arg
-                                    object = locs[owner]
-                                    try:
-                                        if object.shared:
-                                            locs[owner] = object = own(object)
-                                    except AttributeError:
-                                        pass
-                                    if n == 1:
-                                        body(tos)
-                                        tos = object
-                                    elif n == 2:
-                                        body(object, tos)
-                                        tos = pop()
-                                    else:
-                                        push(object)
-                                        push(tos)
-                                        new = st[len(st) - n:]
-                                        del st[len(st) - n:]
-                                        body(*new)
-                                        tos = pop()
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # DIV_INT
-                                a = pop()
-                                if a >= 0 and tos > 0:
-                                    tos = a // tos
-                                    continue
-                                tos = int_div(a, tos)
-                                continue
-                            # INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
-                            right, wanted, arg = arg
-                            if tos >= 0 and right > 0:
-                                found = tos % right
-                            else:
-                                found = int_rem(tos, right)
-                            tos = pop()
-                            if found == wanted:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 31:
-                            if op < 30:
-                                # LOAD__INT__REM_INT
-                                slot, right = arg
-                                value = locs[slot]
-                                push(tos)
-                                if value >= 0 and right > 0:
-                                    tos = value % right
-                                else:
-                                    tos = int_rem(value, right)
-                                continue
-                            # LOAD__LOAD__MUL_FLOAT
-                            left, right = arg
-                            push(tos)
-                            tos = locs[left] * locs[right]
-                            continue
-                        # LOAD__GET_FIELD
-                        slot, field = arg
-                        push(tos)
-                        tos = getattr(locs[slot], field)
-                        continue
-                    if op < 36:
-                        if op < 34:
-                            if op < 33:
-                                # JOIN
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = join('', [part if type(part) is str else display(part) for part in new])
-                                continue
-                            # RETURN
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        if op < 35:
-                            # LOAD_OWN__LOAD__SET_INDEX
-                            owner, at = arg
-                            object = locs[owner]
-                            index = locs[at]
-                            if type(object) is not Array or object.shared:
-                                object = locs[owner] = own(object)
-                            if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                                object.items[index] = tos
-                            else:
-                                write_element(object, index, tos)
-                            tos = pop()
-                            continue
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
-                            continue
-                        tos = index_out_of_range(tos, len(items))
-                        continue
-                    if op < 38:
-                        if op < 37:
-                            # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                            owner, at, field = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            index = locs[at]
-                            if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                                value = object.items[index]
-                            else:
-                                value = index_place(object, index)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    object.items[index if type(object) is Array else key_of(index)] = value
-                            except AttributeError:
-                                pass
-                            object = value
-                            if not isinstance(object, Struct):
-                                raise Panic("P007", "expected a struct in a field assignment")
-                            setattr(object, field, tos)
-                            tos = pop()
-                            continue
-                        # LOAD__LT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos < locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__SUB_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 48:
-                    if op < 44:
-                        if op < 42:
-                            if op < 41:
-                                if op < 40:
-                                    # STORE__LOAD
-                                    target, slot = arg
-                                    locs[target] = tos
-                                    tos = locs[slot]
-                                    continue
-                                # LOAD__INT__ADD_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] + right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
-                                    continue
-                                tos = overflow('+')
-                                continue
-                            # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] < locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 43:
-                            # ADD_INT__RETURN
-                            r = pop() + tos
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            tos = overflow('+')
-                            continue
-                        # LOAD__INT__NE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] != right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 46:
-                        if op < 45:
-                            # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] <= locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # NEXT
-                        for value in tos:
-                            push(tos)
-                            tos = value
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                        continue
-                    if op < 47:
-                        # STORE__LOAD__GET_ELEMENT
-                        target, slot, at = arg
-                        locs[target] = tos
-                        tos = locs[slot][at]
-                        continue
-                    # LOAD__LOAD__ADD_INT__STORE__JUMP
-                    left, right, target, arg = arg
-                    r = locs[left] + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 53:
-                    if op < 51:
-                        if op < 50:
-                            if op < 49:
-                                # LOAD__RETURN
-                                slot, = arg
-                                push(tos)
-                                tos = locs[slot]
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            # LOAD__MUL_FLOAT
-                            slot, = arg
-                            tos = tos * locs[slot]
-                            continue
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
-                            continue
-                        tos = int_rem(a, tos)
-                        continue
-                    if op < 52:
-                        # SUB_FLOAT
-                        a = pop()
-                        tos = a - tos
-                        continue
-                    # ADD_INT__STORE
-                    target, = arg
-                    r = pop() + tos
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        tos = pop()
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 55:
-                    if op < 54:
-                        # LOAD_OWN__SET_FIELD
-                        owner, field = arg
-                        object = locs[owner]
+                            behind, ins = ins, node_before(code, ins, 5)
+                            v2 = int_rem(v1, o3)
+                            ins = behind
+                        v3 = getattr(locs[o0], o1) + v2
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            ins = node_before(code, ins, 4)
+                            overflow('+')
+                        v4 = v3 - o6
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            ins = node_before(code, ins, 2)
+                            overflow('-')
+                        v5 = locs[o8]
                         try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
+                            if v5.shared:
+                                v5 = own(v5)
+                                locs[o8] = v5
                         except AttributeError:
                             pass
-                        if not isinstance(object, Struct):
+                        if not isinstance(v5, Struct):
                             raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(object, field, tos)
-                        tos = pop()
+                        setattr(v5, o9, v4)
                         continue
-                    # LOAD__CALL_BUILTIN
-                    slot, (body, n) = arg
-                    if n == 1:
-                        push(tos)
-                        tos = body(locs[slot])
-                    elif n == 2:
-                        tos = body(tos, locs[slot])
-                    else:
-                        push(tos)
-                        tos = locs[slot]
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
-                    continue
-                if op < 56:
-                    # LOAD__INT
-                    slot, value = arg
-                    push(tos)
-                    push(locs[slot])
-                    tos = value
-                    continue
-                # LOAD__LOAD
-                left, right = arg
-                push(tos)
-                push(locs[left])
-                tos = locs[right]
-                continue
-            if op < 84:
-                if op < 69:
-                    if op < 63:
-                        if op < 60:
-                            if op < 59:
-                                if op < 58:
-                                    # TRY
-                                    kind = type(tos)
-                                    if kind is Ok or kind is Some:
-                                        tos = tos.value
-                                        continue
-                                    if kind is Err:
-                                        tos = tos.value
-                                    elif tos is NONE_VALUE:
-                                        if arg[3] and arg[0] is None:
-                                            if arg[2]:
-                                                del st[len(st) - arg[2]:]
-                                            ins, locs, cells, code = pop_frame()
-                                            continue
-                                        tos = missing_value()
-                                    else:
-                                        raise not_fallible(tos)
-                                    target, cost, drop, _ = arg
-                                    if drop:
-                                        del st[len(st) - drop:]
-                                    if target is None:
-                                        tos = Err(tos)
-                                        ins, locs, cells, code = pop_frame()
-                                        continue
-                                    ins = target
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # INDEX_ARRAY__STORE
-                                target, = arg
-                                at = tos
-                                items = pop().items
-                                if 0 <= at < len(items):
-                                    locs[target] = items[at]
-                                    tos = pop()
-                                    continue
-                                tos = index_out_of_range(at, len(items))
-                                continue
-                            # JUMP_UNLESS__LOAD
-                            arg, slot = arg
-                            if tos is True:
-                                tos = locs[slot]
-                                continue
-                            if tos is not False:
-                                raise not_bool(tos)
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 62:
-                            if op < 61:
-                                # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                                left, right = arg
-                                tos = tos + locs[left] * locs[right]
-                                continue
-                            # UNWRAP
-                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                            continue
-                        # FALSE
-                        push(tos)
-                        tos = False
-                        continue
-                    if op < 66:
-                        if op < 65:
-                            if op < 64:
-                                # LE_INT__JUMP_UNLESS
-                                arg, = arg
-                                holds = pop() <= tos
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
+                    if op < 16:
+                        if op < 10:
+                            # LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF
+                            o0, o1, o2, o5 = arg
+                            v1 = locs[o1] + locs[o2]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            if (locs[o0] == v1):
+                                ins, cost = o5
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__ADD_FLOAT
-                            slot, = arg
-                            tos = tos + locs[slot]
                             continue
-                        # DUP
-                        push(tos)
-                        continue
-                    if op < 68:
-                        if op < 67:
-                            # LOAD__INDEX_ARRAY__GET_FIELD
-                            slot, field = arg
-                            at = locs[slot]
-                            items = tos.items
-                            if 0 <= at < len(items):
-                                tos = getattr(items[at], field)
+                        if op >= 15:
+                            # LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not (locs[o0] < locs[o1]):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            tos = index_out_of_range(at, len(items))
+                            v1 = locs[o5]
+                            v2 = locs[o4].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o7] = v3
                             continue
-                        # TUPLE
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = tuple(new)
-                        continue
-                    # CALL_VALUE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    closure = pop()
-                    tos = pop()
-                    if type(closure) is not Closure or closure.function.argc != arg:
-                        raise bad_call(closure, arg)
-                    callee = closure.function
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                    continue
-                if op < 76:
-                    if op < 73:
-                        if op < 71:
-                            if op < 70:
-                                # NEXT__SHARE
-                                arg, = arg
-                                for value in tos:
-                                    push(tos)
-                                    tos = share(value)
-                                    break
-                                else:
-                                    tos = pop()
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
+                        if op >= 14:
+                            # LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not (locs[o0] == o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # STORE__LOAD__LOAD__SHARE
-                            target, left, right = arg
-                            locs[target] = tos
-                            push(locs[left])
-                            tos = share(locs[right])
+                            v1 = locs[o4] + o5
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            locs[o7] = v1
                             continue
-                        if op < 72:
-                            # OK__RETURN
-                            tos = Ok(tos)
+                        if op >= 13:
+                            # LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] * cells[o1].value
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('*')
+                            v2 = v1 + o3
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            push(tos)
+                            tos = v2
                             ins, locs, cells, code = pop_frame()
                             continue
+                        if op >= 12:
+                            # JUMP_UNLESS__LOAD
+                            o0, o1 = arg
+                            if tos is False:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            tos = locs[o1]
+                            continue
+                        if op >= 11:
+                            # LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP
+                            o0, o1, o2, o5, o6 = arg
+                            v1 = locs[o1] * locs[o2]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('*')
+                            v2 = locs[o0] + v1
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            locs[o5] = v2
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE
+                        o0, o1, o2, o4, o7 = arg
+                        v1 = locs[o1]
+                        if v1 >= 0 and o2 > 0:
+                            v2 = v1 // o2
+                        else:
+                            behind, ins = ins, node_before(code, ins, 4)
+                            v2 = int_div(v1, o2)
+                            ins = behind
+                        if v2 >= 0 and o4 > 0:
+                            v3 = v2 % o4
+                        else:
+                            behind, ins = ins, node_before(code, ins, 2)
+                            v3 = int_rem(v2, o4)
+                            ins = behind
+                        v4 = locs[o0].items
+                        if v3 < 0:
+                            index_out_of_range(v3, len(v4))
+                        try:
+                            v5 = v4[v3]
+                        except IndexError:
+                            index_out_of_range(v3, len(v4))
+                        locs[o7] = v5
+                        continue
+                    if op < 17:
                         # CALL_BUILTIN__POP
                         (body, n), = arg
                         if n == 1:
@@ -1241,390 +1325,50 @@ def run(machine, task):
                             body(*new)
                         tos = pop()
                         continue
-                    if op < 75:
-                        if op < 74:
-                            # CONCAT
-                            a = pop()
-                            tos = concat(a, tos)
-                            continue
-                        # GE_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() >= tos
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # IS_ABSENT
-                    tos = tos is None or tos is NONE_VALUE
-                    continue
-                if op < 80:
-                    if op < 78:
-                        if op < 77:
-                            # LOAD__GET_ELEMENT
-                            slot, at = arg
-                            push(tos)
-                            tos = locs[slot][at]
-                            continue
-                        # LOAD__LOAD__ADD_INT
-                        left, right = arg
-                        r = locs[left] + locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('+')
-                        continue
-                    if op < 79:
-                        # EQ_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() == tos
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # GT_INT
-                    a = pop()
-                    tos = a > tos
-                    continue
-                if op < 82:
-                    if op < 81:
-                        # INT__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LT_INT__JUMP_IF
-                    arg, = arg
-                    holds = pop() < tos
-                    tos = pop()
-                    if not holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 83:
-                    # INT__SUB_INT
-                    right, = arg
-                    r = tos - right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                # LOAD__INT__EQ_INT__JUMP_UNLESS
-                left, right, arg = arg
-                if locs[left] == right:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 106:
-                if op < 95:
-                    if op < 90:
-                        if op < 87:
-                            if op < 86:
-                                if op < 85:
-                                    # LOAD__INT__ADD_INT
-                                    left, right = arg
-                                    r = locs[left] + right
-                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                        push(tos)
-                                        tos = r
-                                        continue
-                                    tos = overflow('+')
-                                    continue
-                                # ITERATE
-                                tos = iterate(tos, machine)
-                                continue
-                            # LOAD_OWN__LOAD
-                            owner, slot = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            push(tos)
-                            push(object)
-                            tos = locs[slot]
-                            continue
-                        if op < 89:
-                            if op < 88:
-                                # GT_INT__JUMP_UNLESS
-                                arg, = arg
-                                holds = pop() > tos
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
+                    if op < 19:
+                        if op < 18:
+                            # LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS
+                            o0, o1, o3, o4, o5, o7 = arg
+                            v1 = locs[o0]
+                            if v1 >= 0 and o1 > 0:
+                                v2 = v1 % o1
+                            else:
+                                v2 = int_rem(v1, o1)
+                            locs[o3] = v2
+                            if not (locs[o4] == o5):
+                                ins, cost = o7
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD_CELL
-                            push(tos)
-                            tos = cells[arg].value
                             continue
-                        # GET_PAYLOAD
-                        tos = tos.payload[arg]
+                        # ADD_FLOAT
+                        a = pop()
+                        tos = a + tos
                         continue
-                    if op < 93:
-                        if op < 92:
-                            if op < 91:
-                                # STORE__LOAD__LOAD
-                                target, left, right = arg
-                                locs[target] = tos
-                                push(locs[left])
-                                tos = locs[right]
-                                continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        # GET_FIELD
-                        tos = getattr(tos, arg)
-                        continue
-                    if op < 94:
-                        # LOAD__LOAD__EQ_INT__JUMP_IF
-                        left, right, arg = arg
-                        if locs[left] != locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__STORE
-                    left, right, target = arg
-                    at = locs[right]
-                    items = locs[left].items
-                    if 0 <= at < len(items):
-                        locs[target] = items[at]
-                        continue
-                    tos = index_out_of_range(at, len(items))
-                    continue
-                if op < 101:
-                    if op < 98:
-                        if op < 97:
-                            if op < 96:
-                                # INT__MUL_INT
-                                right, = arg
-                                r = tos * right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('*')
-                                continue
-                            # INT__REM_INT
-                            right, = arg
-                            if tos >= 0 and right > 0:
-                                tos = tos % right
-                                continue
-                            tos = int_rem(tos, right)
-                            continue
-                        # LOAD__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 100:
-                        if op < 99:
-                            # LOAD__LOAD__MUL_INT
-                            left, right = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    if op < 22:
+                        if op >= 20:
+                            if op < 21:
+                                # LOAD__LOAD__INDEX_ARRAY
+                                o0, o1 = arg
+                                v1 = locs[o1]
+                                v2 = locs[o0].items
+                                if v1 < 0:
+                                    index_out_of_range(v1, len(v2))
+                                try:
+                                    v3 = v2[v1]
+                                except IndexError:
+                                    index_out_of_range(v1, len(v2))
                                 push(tos)
-                                tos = r
+                                tos = v3
                                 continue
-                            tos = overflow('*')
-                            continue
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] != locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # NEXT__STORE
-                    arg, target = arg
-                    for value in tos:
-                        locs[target] = value
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                    continue
-                if op < 104:
-                    if op < 103:
-                        if op < 102:
-                            # LOAD_OWN__CALL_BUILTIN
-                            owner, (body, n) = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            if n == 1:
-                                push(tos)
-                                tos = body(object)
-                            elif n == 2:
-                                tos = body(tos, object)
-                            else:
-                                push(tos)
-                                tos = object
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                tos = body(*new)
-                            continue
-                        # LOAD__LOAD__INDEX_ARRAY__SHARE
-                        left, right = arg
-                        at = locs[right]
-                        items = locs[left].items
-                        if 0 <= at < len(items):
-                            push(tos)
-                            tos = share(items[at])
-                            continue
-                        tos = index_out_of_range(at, len(items))
-                        continue
-                    # TRUE__JUMP_UNLESS
-                    continue
-                if op < 105:
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
-                    continue
-                # POP__JUMP
-                arg, = arg
-                tos = pop()
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 122:
-                if op < 113:
-                    if op < 110:
-                        if op < 108:
-                            if op < 107:
-                                # LOAD__MUL_INT
-                                right, = arg
-                                r = tos * locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('*')
-                                continue
-                            # EQ_INT__JUMP_IF
-                            arg, = arg
-                            holds = pop() == tos
-                            tos = pop()
-                            if not holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 109:
-                            # LOAD__IS_VARIANT__JUMP_UNLESS
-                            slot, wanted, arg = arg
-                            value = locs[slot]
-                            if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__ADD_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] + locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('+')
-                        continue
-                    if op < 112:
-                        if op < 111:
-                            # LOAD__SHARE
-                            slot, = arg
-                            push(tos)
-                            tos = share(locs[slot])
-                            continue
-                        # LOAD_OWN
-                        push(tos)
-                        value = locs[arg]
-                        try:
-                            if value.shared:
-                                locs[arg] = value = own(value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    # LOAD__LOAD__SUB_INT
-                    left, right = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 117:
-                    if op < 115:
-                        if op < 114:
-                            # MUL_FLOAT
+                            # DIV_INT
                             a = pop()
-                            tos = a * tos
+                            if a >= 0 and tos > 0:
+                                tos = a // tos
+                                continue
+                            tos = int_div(a, tos)
                             continue
-                        # ENTER
-                        arg.hits += 1
-                        if arg.hits > machine.calls_before:
-                            push(tos)
-                            machine.fuel, fuel = fuel, 0
-                            value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
-                            machine.fuel, fuel = 0, machine.fuel
-                            if value is False:
-                                tos = pop()
-                            elif value is None:
-                                ins, locs, cells, code, tos = task.state
-                                if machine.raised is not None:
-                                    raise machine.take_raised()
-                            else:
-                                tos = value[0]
-                                ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 116:
                         # LOOP
                         arg.hits += 1
                         if arg.hits > machine.loops_before:
@@ -1645,27 +1389,2012 @@ def run(machine, task):
                                 tos = value[0]
                                 ins, locs, cells, code = pop_frame()
                         continue
-                    # EQ_INT
-                    a = pop()
-                    tos = a == tos
-                    continue
-                if op < 120:
-                    if op < 119:
-                        if op < 118:
-                            # LOAD__INT__SUB_INT__STORE__JUMP
-                            left, right, target, arg = arg
-                            r = locs[left] - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                ins, cost = arg
+                    if op >= 31:
+                        if op < 32:
+                            # GT_INT__JUMP_UNLESS
+                            o1, = arg
+                            v1 = pop()
+                            if not (v1 > tos):
+                                tos = pop()
+                                ins, cost = o1
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            tos = overflow('-')
+                            tos = pop()
                             continue
-                        # IS_OK
-                        tos = type(tos) is Ok
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 30:
+                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                        o0, o1, o2, o4 = arg
+                        if tos is False:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            ins = node_before(code, ins, 4)
+                            raise not_bool(tos)
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    if op >= 28:
+                        if op < 29:
+                            # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
+                            o0, o1, o2, o3 = arg
+                            locs[o0] = tos
+                            v1 = locs[o1]
+                            try:
+                                if v1.shared:
+                                    v1 = own(v1)
+                                    locs[o1] = v1
+                            except AttributeError:
+                                pass
+                            v2 = locs[o2] + locs[o3]
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            push(v1)
+                            tos = v2
+                            continue
+                        # STORE__LOAD__LOAD
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        push(locs[o1])
+                        tos = locs[o2]
+                        continue
+                    if op >= 25:
+                        if op < 26:
+                            # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
+                            o0, o1, o3, o4, o7, o8, o11 = arg
+                            locs[o11] = (((locs[o0] * locs[o1]) + (locs[o3] * locs[o4])) + (locs[o7] * locs[o8]))
+                            continue
+                        if op < 27:
+                            # IS
+                            tos = matches(tos, arg)
+                            continue
+                        # LOAD__SHARE
+                        o0, = arg
+                        v1 = locs[o0]
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        push(tos)
+                        tos = v1
+                        continue
+                    if op >= 24:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
+                        o0, o1, o3, o5 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v4
+                        continue
+                    if op >= 23:
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
+                    o0, o2, o3, o4, o6 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    locs[o2] = v1
+                    v2 = locs[o4]
+                    if type(v2) not in PLAIN:
+                        share(v2)
+                    v3 = locs[o6]
+                    if type(v3) not in PLAIN:
+                        share(v3)
+                    push(tos)
+                    push(locs[o3])
+                    push(v2)
+                    tos = v3
+                    continue
+                if far:
+                    if op < 36:
+                        if op < 34:
+                            # NEXT__STORE
+                            o0, o1 = arg
+                            for v1 in tos:
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o1] = v1
+                            continue
+                        if op < 35:
+                            # RETURN
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS
+                        o0, o1, o3, o4, o7, o9 = arg
+                        if not (((locs[o0] * locs[o1]) + (locs[o3] * locs[o4])) <= o7):
+                            ins, cost = o9
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 41:
+                        if op >= 39:
+                            if op < 40:
+                                # ITERATE
+                                tos = iterate(tos, machine)
+                                continue
+                            # LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            if not (v3 < locs[o3]):
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 37:
+                            # LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD
+                            o0, o1, o2, o4, o5 = arg
+                            v1 = getattr(locs[o0], o1) + o2
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 2)
+                                overflow('+')
+                            v2 = locs[o4]
+                            try:
+                                if v2.shared:
+                                    v2 = own(v2)
+                                    locs[o4] = v2
+                            except AttributeError:
+                                pass
+                            if not isinstance(v2, Struct):
+                                raise Panic("P007", "expected a struct in a field assignment")
+                            setattr(v2, o5, v1)
+                            continue
+                        if op < 38:
+                            # UNWRAP
+                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                            continue
+                        # CONST__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        v1 = locs[o1]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o1] = v1
+                        except AttributeError:
+                            pass
+                        v2 = locs[o2]
+                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                            v1.items[v2] = o0
+                        else:
+                            behind, ins = ins, node_before(code, ins, 4)
+                            write_element(v1, v2, o0)
+                            ins = behind
+                        v3 = locs[o4] + locs[o5]
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            overflow('+')
+                        locs[o7] = v3
+                        continue
+                    if op < 45:
+                        if op < 43:
+                            if op >= 42:
+                                # CONST__STORE
+                                o0, o1 = arg
+                                locs[o1] = o0
+                                continue
+                            # CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX
+                            o0, o2, o3 = arg
+                            v1 = tos + o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('+')
+                            v2 = locs[o2]
+                            try:
+                                if v2.shared:
+                                    v2 = own(v2)
+                                    locs[o2] = v2
+                            except AttributeError:
+                                pass
+                            v3 = locs[o3]
+                            if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
+                                v2.items[v3] = v1
+                            else:
+                                write_element(v2, v3, v1)
+                            tos = pop()
+                            continue
+                        if op < 44:
+                            # LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            if not (v3 >= o3):
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                        o0, o2, o3, o4, o7, o8, o10 = arg
+                        v1 = locs[o0]
+                        v2 = tos.items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        v4 = (getattr(v3, o2) + (locs[o3] * locs[o4]))
+                        v5 = locs[o7]
+                        try:
+                            if v5.shared:
+                                v5 = own(v5)
+                                locs[o7] = v5
+                        except AttributeError:
+                            pass
+                        v6 = locs[o8]
+                        if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
+                            v7 = v5.items[v6]
+                        else:
+                            behind, ins = ins, node_before(code, ins, 1)
+                            v7 = index_place(v5, v6)
+                            ins = behind
+                        try:
+                            if v7.shared:
+                                v7 = own(v7)
+                                v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
+                        except AttributeError:
+                            pass
+                        if not isinstance(v7, Struct):
+                            raise Panic("P007", "expected a struct in a field assignment")
+                        setattr(v7, o10, v4)
+                        tos = pop()
+                        continue
+                    if op < 47:
+                        if op < 46:
+                            # LOAD__OK__RETURN
+                            o0, = arg
+                            v1 = Ok(locs[o0])
+                            push(tos)
+                            tos = v1
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # CONST
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 50:
+                        if op >= 49:
+                            # VARIANT
+                            push(tos)
+                            new = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                            del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                            tos = EnumValue(arg.decl, arg.variant, tuple(new))
+                            continue
+                        if op >= 48:
+                            # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
+                            o0, o1, o2, o3, o4 = arg
+                            locs[o1] = locs[o0]
+                            v1 = locs[o2]
+                            v2 = locs[o3]
+                            try:
+                                if v2.shared:
+                                    v2 = own(v2)
+                                    locs[o3] = v2
+                            except AttributeError:
+                                pass
+                            v3 = locs[o4]
+                            if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
+                                v2.items[v3] = v1
+                            else:
+                                write_element(v2, v3, v1)
+                            continue
+                        # ENTER
+                        arg.hits += 1
+                        if arg.hits > machine.calls_before:
+                            push(tos)
+                            machine.fuel, fuel = fuel, 0
+                            value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+                            machine.fuel, fuel = 0, machine.fuel
+                            if value is False:
+                                tos = pop()
+                            elif value is None:
+                                ins, locs, cells, code, tos = task.state
+                                if machine.raised is not None:
+                                    raise machine.take_raised()
+                            else:
+                                tos = value[0]
+                                ins, locs, cells, code = pop_frame()
+                        continue
+                    if op >= 54:
+                        if op < 55:
+                            # SOME
+                            tos = Some(tos)
+                            continue
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op >= 53:
+                        # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
+                        o0, o1, o3, o4, o6 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Some):
+                            tos = pop()
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        locs[o6] = v2
+                        tos = pop()
+                        continue
+                    if op >= 52:
+                        # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
+                        o0, o1, o2, o3, o4 = arg
+                        v1 = locs[o0]
+                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 51:
+                        # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        locs[o0] = tos
+                        v1 = locs[o2]
+                        v2 = locs[o1].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o7] = (getattr(v3, o4) * locs[o5])
+                        tos = pop()
+                        continue
+                    # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
+                    o0, o1, o2, o5, o7 = arg
+                    v1 = locs[o1] + o2
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 4)
+                        overflow('+')
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v1, len(v2))
+                    v4 = v3 + o5
+                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                        overflow('+')
+                    locs[o7] = v4
+                    continue
+                if op < 60:
+                    if op >= 58:
+                        if op < 59:
+                            # TUPLE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = tuple(new)
+                            continue
+                        # LOAD_OWN
+                        push(tos)
+                        value = locs[arg]
+                        try:
+                            if value.shared:
+                                locs[arg] = value = own(value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op >= 57:
+                        # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE
+                        o0, o1, o2, o3, o5 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        v2 = locs[o3]
+                        v3 = locs[o2].items
+                        if v2 < 0:
+                            index_out_of_range(v2, len(v3))
+                        try:
+                            v4 = v3[v2]
+                        except IndexError:
+                            index_out_of_range(v2, len(v3))
+                        locs[o5] = v4
+                        continue
+                    # CALL
+                    callee = arg
+                    n = callee.argc
+                    if n == 1:
+                        new = [tos]
+                        tos = pop()
+                    elif n:
+                        push(tos)
+                        new = st[-n:]
+                        del st[-n:]
+                        tos = pop()
+                    else:
+                        new = []
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    push_frame((ins, locs, cells, code))
+                    code = callee
+                    ins = code.entry
+                    fuel -= code.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = new + code.blank if code.blank else new
+                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                    continue
+                if op < 62:
+                    if op < 61:
+                        # LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o1, o2, o4, o6 = arg
+                        v1 = getattr(locs[o0], o1)
+                        if v1 >= 0 and o2 > 0:
+                            v2 = v1 % o2
+                        else:
+                            v2 = int_rem(v1, o2)
+                        if not (v2 == o4):
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # CONCAT
+                    a = pop()
+                    tos = concat(a, tos)
+                    continue
+                if op < 64:
+                    if op < 63:
+                        # POP__LOAD__CONST__ADD_INT__STORE__JUMP
+                        o1, o2, o4, o5 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE
+                    o0, o1, o2, o3, o4, o5 = arg
+                    locs[o0] = tos
+                    locs[o3] = locs[o1][o2]
+                    locs[o5] = locs[o4]
+                    tos = pop()
+                    continue
+                if op < 65:
+                    # GT_INT
+                    a = pop()
+                    tos = a > tos
+                    continue
+                if op < 66:
+                    # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
+                    o0, o1, o2, o3, o4, o5, o7 = arg
+                    v1 = locs[o2][o3] + locs[o4][o5]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 2)
+                        overflow('+')
+                    if v1 >= 0 and o7 > 0:
+                        v2 = v1 % o7
+                    else:
+                        v2 = int_rem(v1, o7)
+                    push(tos)
+                    push(locs[o0][o1])
+                    tos = v2
+                    continue
+                if op < 68:
+                    if op < 67:
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    # STORE
+                    locs[arg] = tos
+                    tos = pop()
+                    continue
+                if op < 71:
+                    if op >= 69:
+                        if op < 70:
+                            # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            push(tos)
+                            tos = getattr(v3, o3)
+                            continue
+                        # CONST__CONST
+                        o0, o1 = arg
+                        push(tos)
+                        push(o0)
+                        tos = o1
+                        continue
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE
+                    o0, o1, o3, o4, o5, o7, o9 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 7)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 7)
+                        index_out_of_range(v1, len(v2))
+                    v4 = locs[o5]
+                    v5 = locs[o4].items
+                    if v4 < 0:
+                        index_out_of_range(v4, len(v5))
+                    try:
+                        v6 = v5[v4]
+                    except IndexError:
+                        index_out_of_range(v4, len(v5))
+                    locs[o9] = (getattr(v3, o3) - getattr(v6, o7))
+                    continue
+                if op >= 79:
+                    # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
+                    o1, o2, o3, o4, o6 = arg
+                    v1 = locs[o3] + o4
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    v2 = locs[o6]
+                    if type(v2) not in PLAIN:
+                        share(v2)
+                    push(locs[o1])
+                    push(locs[o2])
+                    push(v1)
+                    tos = v2
+                    continue
+                if op >= 78:
+                    # LOAD_OWN__SET_FIELD
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    if not isinstance(v1, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v1, o1, tos)
+                    tos = pop()
+                    continue
+                if op >= 77:
+                    # LOAD_OWN__LOAD__SET_INDEX__JUMP
+                    o0, o1, o3 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v1.items[v2] = tos
+                    else:
+                        write_element(v1, v2, tos)
+                    tos = pop()
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 73:
+                    if op < 75:
+                        if op < 74:
+                            # CONST__REM_INT
+                            o0, = arg
+                            if tos >= 0 and o0 > 0:
+                                v1 = tos % o0
+                            else:
+                                v1 = int_rem(tos, o0)
+                            tos = v1
+                            continue
+                        # LOAD__RETURN
+                        o0, = arg
+                        push(tos)
+                        tos = locs[o0]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op < 76:
+                        # DUP
+                        push(tos)
+                        continue
+                    # LOAD__ADD_INT
+                    o0, = arg
+                    v1 = tos + locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    tos = v1
+                    continue
+                if op < 72:
+                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    o0, o1, o3 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v3 = v1.items[v2]
+                    else:
+                        behind, ins = ins, node_before(code, ins, 1)
+                        v3 = index_place(v1, v2)
+                        ins = behind
+                    try:
+                        if v3.shared:
+                            v3 = own(v3)
+                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                    except AttributeError:
+                        pass
+                    if not isinstance(v3, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v3, o3, tos)
+                    tos = pop()
+                    continue
+                # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
+                o0, o1, o2, o3, o5, o6 = arg
+                locs[o1] = locs[o0]
+                v1 = locs[o3]
+                v2 = locs[o2].items
+                if v1 < 0:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                try:
+                    v3 = v2[v1]
+                except IndexError:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                v4 = locs[o5]
+                try:
+                    if v4.shared:
+                        v4 = own(v4)
+                        locs[o5] = v4
+                except AttributeError:
+                    pass
+                v5 = locs[o6]
+                if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
+                    v4.items[v5] = v3
+                else:
+                    write_element(v4, v5, v3)
+                continue
+            if near:
+                if far is None:
+                    if op < 81:
+                        # CALL_BUILTIN
+                        body, n = arg
+                        if n == 1:
+                            tos = body(tos)
+                        elif n == 2:
+                            tos = body(pop(), tos)
+                        else:
+                            push(tos)
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            tos = body(*new)
+                        continue
+                    if op < 82:
+                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] < locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 83:
+                        # LOAD__CALL_BUILTIN
+                        slot, (body, n) = arg
+                        if n == 1:
+                            push(tos)
+                            tos = body(locs[slot])
+                        elif n == 2:
+                            tos = body(tos, locs[slot])
+                        else:
+                            push(tos)
+                            tos = locs[slot]
+                            push(tos)
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            tos = body(*new)
+                        continue
+                    if op < 88:
+                        if op < 84:
+                            # NEXT__STORE__LOAD__STORE
+                            o0, o1, o2, o3 = arg
+                            for v1 in tos:
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o1] = v1
+                            locs[o3] = locs[o2]
+                            continue
+                        if op < 86:
+                            if op < 85:
+                                # TRY
+                                kind = type(tos)
+                                if kind is Ok or kind is Some:
+                                    tos = tos.value
+                                    continue
+                                if kind is Err:
+                                    tos = tos.value
+                                elif tos is NONE_VALUE:
+                                    if arg[3] and arg[0] is None:
+                                        if arg[2]:
+                                            del st[len(st) - arg[2]:]
+                                        ins, locs, cells, code = pop_frame()
+                                        continue
+                                    tos = missing_value()
+                                else:
+                                    raise not_fallible(tos)
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
+                                    ins, locs, cells, code = pop_frame()
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN
+                            o0, o1, o3, o4, o5, o7, o9, o10 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                ins = node_before(code, ins, 9)
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                ins = node_before(code, ins, 9)
+                                index_out_of_range(v1, len(v2))
+                            v4 = locs[o5]
+                            v5 = locs[o4].items
+                            if v4 < 0:
+                                ins = node_before(code, ins, 5)
+                                index_out_of_range(v4, len(v5))
+                            try:
+                                v6 = v5[v4]
+                            except IndexError:
+                                ins = node_before(code, ins, 5)
+                                index_out_of_range(v4, len(v5))
+                            v7 = getattr(v3, o3) + getattr(v6, o7)
+                            if (v7 > 0x3FFFFFFF or v7 < -0x3FFFFFFF) and not INT_MIN <= v7 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('+')
+                            v8 = locs[o9]
+                            try:
+                                if v8.shared:
+                                    v8 = own(v8)
+                                    locs[o9] = v8
+                            except AttributeError:
+                                pass
+                            v9 = locs[o10]
+                            if type(v8) is Array and type(v9) is int and 0 <= v9 < len(v8.items):
+                                v10 = v8.items[v9]
+                            else:
+                                v10 = index_place(v8, v9)
+                            try:
+                                if v10.shared:
+                                    v10 = own(v10)
+                                    v8.items[v9 if type(v8) is Array else key_of(v9)] = v10
+                            except AttributeError:
+                                pass
+                            push(tos)
+                            push(v7)
+                            tos = v10
+                            continue
+                        if op < 87:
+                            # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE
+                            o0, o1, o3, o4, o5 = arg
+                            if not (locs[o0] <= locs[o1]):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o5] = locs[o4]
+                            continue
+                        # CONST__CONST__CONST__CALL_METHOD
+                        c0, c1, c2, arg = arg
+                        if arg.argc == 2:
+                            push(tos)
+                            new = [c1, c2]
+                            tos = c0
+                        elif arg.argc == 3:
+                            new = [c0, c1, c2]
+                        else:
+                            push(tos)
+                            push(c0)
+                            push(c1)
+                            tos = c2
+                            n = arg.argc
+                            if n == 1:
+                                new = [tos]
+                                tos = pop()
+                            elif n:
+                                push(tos)
+                                new = st[-n:]
+                                del st[-n:]
+                                tos = pop()
+                            else:
+                                new = []
+                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                        value = entry(machine, task, tos, arg, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                            continue
+                        tos = value
+                        continue
+                    if op < 90:
+                        if op < 89:
+                            # LOAD__CONST
+                            o0, o1 = arg
+                            push(tos)
+                            push(locs[o0])
+                            tos = o1
+                            continue
+                        # LOAD__CONST__ADD_INT__STORE__LOAD__STORE
+                        o0, o1, o3, o4, o5 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o3] = v1
+                        locs[o5] = locs[o4]
+                        continue
+                    if op < 91:
+                        # LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0]
+                        if v2 >= 0 and v1 > 0:
+                            v3 = v2 // v1
+                        else:
+                            behind, ins = ins, node_before(code, ins, 3)
+                            v3 = int_div(v2, v1)
+                            ins = behind
+                        v4 = locs[o4]
+                        v5 = locs[o3]
+                        if v5 >= 0 and v4 > 0:
+                            v6 = v5 % v4
+                        else:
+                            v6 = int_rem(v5, v4)
+                        push(tos)
+                        push(v3)
+                        tos = v6
+                        continue
+                    if op < 92:
+                        # LOAD__IS_VARIANT__JUMP_UNLESS
+                        o0, o1, o2 = arg
+                        v1 = locs[o0]
+                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 93:
+                        # NEXT__STORE__LOAD
+                        o0, o1, o2 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        push(tos)
+                        tos = locs[o2]
+                        continue
+                    if op < 94:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if not (v3 <= o3):
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 96:
+                        if op < 95:
+                            # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP
+                            o0, o1, o3, o4, o6 = arg
+                            if not (locs[o0] < o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            v1 = Ok(locs[o4])
+                            push(tos)
+                            tos = v1
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # CONST__JUMP
+                        o0, o1 = arg
+                        push(tos)
+                        tos = o0
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 97:
+                        # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 5)
+                            overflow('+')
+                        locs[o3] = v1
+                        v2 = locs[o4] - o5
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('-')
+                        locs[o7] = v2
+                        continue
+                    if op < 98:
+                        # LOAD__LOAD__ADD_INT__RETURN
+                        o0, o1 = arg
+                        v1 = locs[o0] + locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        tos = v1
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op < 99:
+                        # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
+                        o0, o1, o2, o3, o5, o6, o7 = arg
+                        locs[o1] = locs[o0]
+                        if not (locs[o2] > o3):
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        push(tos)
+                        tos = o6
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 100:
+                        # NEXT__STORE__CONST__LOAD__CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        push(tos)
+                        push(o2)
+                        push(locs[o3])
+                        tos = o4
+                        continue
+                    if op >= 103:
+                        if op < 104:
+                            # LOAD__CONST__MUL_INT
+                            o0, o1 = arg
+                            v1 = locs[o0] * o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('*')
+                            push(tos)
+                            tos = v1
+                            continue
+                        # LOAD__GET_ELEMENT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = locs[o0][o1]
+                        continue
+                    if op >= 101:
+                        if op < 102:
+                            # LOAD_OWN__LOAD
+                            o0, o1 = arg
+                            v1 = locs[o0]
+                            try:
+                                if v1.shared:
+                                    v1 = own(v1)
+                                    locs[o0] = v1
+                            except AttributeError:
+                                pass
+                            push(tos)
+                            push(v1)
+                            tos = locs[o1]
+                            continue
+                        # ADD_INT__STORE
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1 + tos
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        locs[o1] = v2
+                        tos = pop()
+                        continue
+                    # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
+                    o0, o1, o2, o3, o5, o6, o7 = arg
+                    if tos is False:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if tos is not True:
+                        ins = node_before(code, ins, 7)
+                        raise not_bool(tos)
+                    v1 = pop()
+                    locs[o1] = v1
+                    v2 = locs[o2] + o3
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    locs[o5] = v2
+                    push(locs[o6])
+                    tos = locs[o7]
+                    continue
+                if far:
+                    if op < 134:
+                        if op < 132:
+                            # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
+                            owner, (body, n), arg = arg
+                            object = locs[owner]
+                            try:
+                                if object.shared:
+                                    locs[owner] = object = own(object)
+                            except AttributeError:
+                                pass
+                            if n == 1:
+                                body(tos)
+                                tos = object
+                            elif n == 2:
+                                body(object, tos)
+                                tos = pop()
+                            else:
+                                push(object)
+                                push(tos)
+                                new = st[len(st) - n:]
+                                del st[len(st) - n:]
+                                body(*new)
+                                tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 133:
+                            # LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE
+                            o0, o1, o2, o4, o5, o7, o11 = arg
+                            v1 = locs[o2]
+                            v2 = locs[o1].items
+                            if v1 < 0:
+                                ins = node_before(code, ins, 8)
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                ins = node_before(code, ins, 8)
+                                index_out_of_range(v1, len(v2))
+                            v4 = locs[o5]
+                            v5 = locs[o4].items
+                            if v4 < 0:
+                                ins = node_before(code, ins, 5)
+                                index_out_of_range(v4, len(v5))
+                            try:
+                                v6 = v5[v4]
+                            except IndexError:
+                                ins = node_before(code, ins, 5)
+                                index_out_of_range(v4, len(v5))
+                            v7 = locs[o7]
+                            v8 = v6.items
+                            if v7 < 0:
+                                ins = node_before(code, ins, 3)
+                                index_out_of_range(v7, len(v8))
+                            try:
+                                v9 = v8[v7]
+                            except IndexError:
+                                ins = node_before(code, ins, 3)
+                                index_out_of_range(v7, len(v8))
+                            v10 = v3 * v9
+                            if (v10 > 0x3FFFFFFF or v10 < -0x3FFFFFFF) and not INT_MIN <= v10 <= INT_MAX:
+                                ins = node_before(code, ins, 2)
+                                overflow('*')
+                            v11 = locs[o0] + v10
+                            if (v11 > 0x3FFFFFFF or v11 < -0x3FFFFFFF) and not INT_MIN <= v11 <= INT_MAX:
+                                overflow('+')
+                            locs[o11] = v11
+                            continue
+                        # CALL_VALUE
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        closure = pop()
+                        tos = pop()
+                        if type(closure) is not Closure or closure.function.argc != arg:
+                            raise bad_call(closure, arg)
+                        callee = closure.function
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                        continue
+                    if op < 136:
+                        if op < 135:
+                            # LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            v1 = locs[o2] + o3
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            locs[o5] = v1
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # SET_FIELD
+                        value = pop()
+                        if not isinstance(tos, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(tos, arg, value)
+                        tos = pop()
+                        continue
+                    if op < 140:
+                        if op >= 138:
+                            if op < 139:
+                                # LOAD__STORE__LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = locs[o0]
+                                push(tos)
+                                tos = locs[o2]
+                                continue
+                            # CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE
+                            o0, o1, o3, o5 = arg
+                            v1 = o0 * locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('*')
+                            v2 = v1 + o3
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            locs[o5] = v2
+                            continue
+                        if op >= 137:
+                            # STORE__LOAD__CONST
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            push(locs[o1])
+                            tos = o2
+                            continue
+                        # CONST__CONST__CALL_METHOD
+                        c0, c1, arg = arg
+                        if arg.argc == 1:
+                            push(tos)
+                            new = [c1]
+                            tos = c0
+                        elif arg.argc == 2:
+                            new = [c0, c1]
+                        else:
+                            push(tos)
+                            push(c0)
+                            tos = c1
+                            n = arg.argc
+                            if n == 1:
+                                new = [tos]
+                                tos = pop()
+                            elif n:
+                                push(tos)
+                                new = st[-n:]
+                                del st[-n:]
+                                tos = pop()
+                            else:
+                                new = []
+                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                        value = entry(machine, task, tos, arg, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                            continue
+                        tos = value
+                        continue
+                    if op < 141:
+                        # NEXT__STORE__CONST__STORE__CONST__LOAD
+                        o0, o1, o2, o3, o4, o5 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        locs[o3] = o2
+                        push(tos)
+                        push(o4)
+                        tos = locs[o5]
+                        continue
+                    if op < 142:
+                        # CONST__MUL_INT__OK__RETURN
+                        o0, = arg
+                        v1 = tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        v2 = Ok(v1)
+                        tos = v2
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op >= 149:
+                        if op < 150:
+                            # CONST__ADD_INT
+                            o0, = arg
+                            v1 = tos + o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            tos = v1
+                            continue
+                        # LOAD__LOAD__ADD_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o0] + locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 146:
+                        if op < 147:
+                            # GET_MEMBER
+                            tos = get_member(tos, arg)
+                            continue
+                        if op < 148:
+                            # MUL_INT
+                            a = pop()
+                            r = a * tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('*')
+                            continue
+                        # LOAD__LOAD__ADD_INT__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o0] + locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o3] = v1
+                        continue
+                    if op >= 144:
+                        if op < 145:
+                            # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
+                            o0, o1, o2 = arg
+                            v1 = cells[o1].value
+                            if v1 >= 0 and o2 > 0:
+                                v2 = v1 // o2
+                            else:
+                                v2 = int_div(v1, o2)
+                            push(tos)
+                            tos = (locs[o0] > v2)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # LOAD__LOAD
+                        o0, o1 = arg
+                        push(tos)
+                        push(locs[o0])
+                        tos = locs[o1]
+                        continue
+                    if op >= 143:
+                        # NEXT__SHARE__STORE
+                        o0, o2 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        locs[o2] = v1
+                        continue
+                    # STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP
+                    o0, o1, o2, o3, o4, o5, o7 = arg
+                    locs[o0] = tos
+                    v1 = locs[o1]
+                    if not (type(v1) is EnumValue and v1.decl is o2.decl and v1.variant == o2.variant):
+                        tos = pop()
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    v2 = locs[o4] + locs[o5]
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    tos = v2
+                    ins, cost = o7
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 152:
+                    # LOAD__CONST__ADD_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    locs[o3] = v1
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 154:
+                    if op < 153:
+                        # NEXT__STORE__LOAD__LOAD
+                        o0, o1, o2, o3 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        push(tos)
+                        push(locs[o2])
+                        tos = locs[o3]
+                        continue
+                    # STORE__JUMP
+                    o0, o1 = arg
+                    locs[o0] = tos
+                    tos = pop()
+                    ins, cost = o1
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 155:
+                    # CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE
+                    o0, o1, o3, o5, o7 = arg
+                    locs[o7] = (((o0 * locs[o1]) * locs[o3]) + locs[o5])
+                    continue
+                if op < 156:
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
+                    o0, o1, o3, o4, o6 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    if not (getattr(v3, o3) > o4):
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 159:
+                    if op < 157:
+                        # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
+                        o0, o1, o2, o5, o7, o9 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 6)
+                            overflow('+')
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 5)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 5)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o5
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        if not (v4 < locs[o7]):
+                            ins, cost = o9
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 158:
+                        # LOAD__STORE__LOAD__LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o1] = locs[o0]
+                        push(tos)
+                        push(locs[o2])
+                        tos = locs[o3]
+                        continue
+                    # CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE
+                    o0, o1, o2, o3, o6 = arg
+                    if o0 is False:
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if o0 is not True:
+                        ins = node_before(code, ins, 5)
+                        raise not_bool(o0)
+                    v1 = locs[o3]
+                    v2 = locs[o2].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    if type(v3) not in PLAIN:
+                        share(v3)
+                    locs[o6] = v3
+                    continue
+                if op < 161:
+                    if op < 160:
+                        # STORE__LOAD__GET_ELEMENT__LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        push(locs[o1][o2])
+                        tos = locs[o3]
+                        continue
+                    # LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN
+                    o0, o1, o3 = arg
+                    v1 = locs[o0]
+                    if v1 >= 0 and o1 > 0:
+                        v2 = v1 % o1
+                    else:
+                        v2 = int_rem(v1, o1)
+                    push(tos)
+                    tos = (v2 == o3)
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                if op < 162:
+                    # LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not (locs[o0] >= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if not (locs[o4] <= o5):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 164:
+                    if op < 163:
+                        # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
+                        o0, o1, o3, o4, o7 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Ok):
+                            tos = pop()
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        tos = pop()
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # INT
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 166:
+                    if op < 165:
+                        # LOAD_CELL__CONST__ADD_INT__STORE_CELL
+                        o0, o1, o3 = arg
+                        v1 = cells[o0].value + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        cells[o3].value = v1
+                        continue
+                    # CONST__SUB_INT
+                    o0, = arg
+                    v1 = tos - o0
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    tos = v1
+                    continue
+                if op < 167:
+                    # LOAD__CONST__CONST
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(o1)
+                    tos = o2
+                    continue
+                if op < 168:
+                    # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
+                    o0, o1, o2, o3, o5 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o1] = v1
+                    v2 = locs[o2] + o3
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    push(tos)
+                    push(v2)
+                    tos = locs[o5]
+                    continue
+                if op < 169:
+                    # SHARE__STORE
+                    o1, = arg
+                    if type(tos) not in PLAIN:
+                        share(tos)
+                    locs[o1] = tos
+                    tos = pop()
+                    continue
+                if op < 170:
+                    # CONST__EQ_INT__JUMP_UNLESS
+                    o0, o2 = arg
+                    if not (tos == o0):
+                        tos = pop()
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = pop()
+                    continue
+                # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                o0, o1, o3 = arg
+                if not (locs[o0] > locs[o1]):
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if far is None:
+                if op < 106:
+                    # LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    v1 = locs[o0]
+                    if v1 >= 0 and o1 > 0:
+                        v2 = v1 % o1
+                    else:
+                        v2 = int_rem(v1, o1)
+                    if not (v2 == o3):
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 108:
+                    if op < 107:
+                        # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN
+                        o0, o1, o3, o4 = arg
+                        if not (locs[o0] < o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        push(tos)
+                        tos = locs[o4]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    # LOAD
+                    push(tos)
+                    tos = locs[arg]
+                    continue
+                if op < 109:
+                    # ADD_INT__STORE__JUMP
+                    o1, o2 = arg
+                    v1 = pop()
+                    v2 = v1 + tos
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    locs[o1] = v2
+                    tos = pop()
+                    ins, cost = o2
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 110:
+                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE
+                    o0, o2, o3, o4 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    locs[o2] = v1
+                    v2 = locs[o4]
+                    if type(v2) not in PLAIN:
+                        share(v2)
+                    push(tos)
+                    push(locs[o3])
+                    tos = v2
+                    continue
+                if op < 112:
+                    if op < 111:
+                        # LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
+                        o0, o1, o2, o4 = arg
+                        if not (getattr(locs[o0], o1) > o2):
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # ADD_INT__RETURN
+                    v1 = pop()
+                    v2 = v1 + tos
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    tos = v2
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                if op < 116:
+                    if op < 113:
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not (locs[o0] != locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        v1 = locs[o4] + o5
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o7] = v1
+                        continue
+                    if op < 114:
+                        # LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP
+                        o0, o1, o2, o3, o4, o5 = arg
+                        locs[o2] = locs[o0][o1]
+                        locs[o4] = locs[o3]
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 115:
+                        # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS
+                        o0, o1, o2, o3, o5 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        v2 = locs[o3]
+                        v3 = locs[o2].items
+                        if v2 < 0:
+                            ins = node_before(code, ins, 1)
+                            index_out_of_range(v2, len(v3))
+                        try:
+                            v4 = v3[v2]
+                        except IndexError:
+                            ins = node_before(code, ins, 1)
+                            index_out_of_range(v2, len(v3))
+                        if v4 is False:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if v4 is not True:
+                            raise not_bool(v4)
+                        continue
+                    # CALL_METHOD
+                    n = arg.argc
+                    if n == 1:
+                        new = [tos]
+                        tos = pop()
+                    elif n:
+                        push(tos)
+                        new = st[-n:]
+                        del st[-n:]
+                        tos = pop()
+                    else:
+                        new = []
+                    entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                    value = entry(machine, task, tos, arg, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                        continue
+                    tos = value
+                    continue
+                if op < 118:
+                    if op < 117:
+                        # LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS
+                        o0, o1, o2, o5 = arg
+                        v1 = locs[o1] - locs[o2]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('-')
+                        if not (locs[o0] == v1):
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # STORE__LOAD
+                    o0, o1 = arg
+                    locs[o0] = tos
+                    tos = locs[o1]
+                    continue
+                if op < 122:
+                    if op >= 121:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not (locs[o0] <= locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        v1 = locs[o5]
+                        v2 = locs[o4].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o7] = v3
+                        continue
+                    if op < 119:
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        v4 = (getattr(v3, o3) - (locs[o4] * locs[o5]))
+                        v5 = locs[o8]
+                        try:
+                            if v5.shared:
+                                v5 = own(v5)
+                                locs[o8] = v5
+                        except AttributeError:
+                            pass
+                        v6 = locs[o9]
+                        if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
+                            v7 = v5.items[v6]
+                        else:
+                            behind, ins = ins, node_before(code, ins, 1)
+                            v7 = index_place(v5, v6)
+                            ins = behind
+                        try:
+                            if v7.shared:
+                                v7 = own(v7)
+                                v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
+                        except AttributeError:
+                            pass
+                        if not isinstance(v7, Struct):
+                            raise Panic("P007", "expected a struct in a field assignment")
+                        setattr(v7, o11, v4)
+                        continue
+                    if op < 120:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] <= locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         continue
                     # LOAD_OWN__SWAP__CALL_BUILTIN__POP
                     owner, (body, n) = arg
@@ -1689,241 +3418,614 @@ def run(machine, task):
                         body(*new)
                         tos = pop()
                     continue
-                if op < 121:
-                    # LT_INT
-                    a = pop()
-                    tos = a < tos
+                if op < 125:
+                    if op < 123:
+                        # POP__JUMP
+                        o1, = arg
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 124:
+                        # INDEX_ARRAY__GET_FIELD
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        tos = getattr(v3, o1)
+                        continue
+                    # POP
+                    tos = pop()
                     continue
-                # OK
-                tos = Ok(tos)
-                continue
-            if op < 138:
-                if op < 129:
+                if op < 127:
                     if op < 126:
-                        if op < 124:
-                            if op < 123:
-                                # ADD_FLOAT
-                                a = pop()
-                                tos = a + tos
-                                continue
-                            # POP
-                            tos = pop()
-                            continue
-                        if op < 125:
-                            # TRUE
-                            push(tos)
-                            tos = True
-                            continue
-                        # NEXT__SHARE__STORE
-                        arg, target = arg
-                        for value in tos:
-                            locs[target] = share(value)
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                        continue
-                    if op < 128:
-                        if op < 127:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
-                            continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
-                        continue
-                    # VARIANT
-                    push(tos)
-                    new = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                    del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                    tos = EnumValue(arg.decl, arg.variant, tuple(new))
-                    continue
-                if op < 134:
-                    if op < 132:
-                        if op < 131:
-                            if op < 130:
-                                # LOAD__ADD_INT
-                                right, = arg
-                                r = tos + locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('+')
-                                continue
-                            # DIV
-                            a = pop()
-                            tos = div(a, tos)
-                            continue
                         # ERROR
                         push(tos)
                         new = st[len(st) - arg.count:]
                         del st[len(st) - arg.count:]
                         tos = arg.make(new)
                         continue
-                    if op < 133:
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
-                        continue
-                    # IS
-                    tos = matches(tos, arg)
+                    # LOAD__CONST__ADD_INT__STORE
+                    o0, o1, o3 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    locs[o3] = v1
                     continue
-                if op < 136:
-                    if op < 135:
-                        # JUMP_IF
-                        if tos is False:
-                            tos = pop()
+                if op >= 129:
+                    if op < 130:
+                        # ARRAY
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(new)
+                        continue
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
+                    continue
+                if op >= 128:
+                    # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
+                    o0, o1, o2, o3, o5 = arg
+                    v1 = getattr(locs[o0], o1) * getattr(locs[o2], o3)
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 3)
+                        overflow('*')
+                    if v1 >= 0 and o5 > 0:
+                        v2 = v1 // o5
+                    else:
+                        v2 = int_div(v1, o5)
+                    push(tos)
+                    tos = v2
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
+                o0, o1, o2, o4, o7 = arg
+                v1 = locs[o1] + locs[o2]
+                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    ins = node_before(code, ins, 4)
+                    overflow('+')
+                if v1 >= 0 and o4 > 0:
+                    v2 = v1 // o4
+                else:
+                    behind, ins = ins, node_before(code, ins, 2)
+                    v2 = int_div(v1, o4)
+                    ins = behind
+                v3 = locs[o0].items
+                if v2 < 0:
+                    index_out_of_range(v2, len(v3))
+                try:
+                    v4 = v3[v2]
+                except IndexError:
+                    index_out_of_range(v2, len(v3))
+                locs[o7] = v4
+                continue
+            if far:
+                if op < 173:
+                    if op < 172:
+                        # JOIN
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = join('', [part if type(part) is str else display(part) for part in new])
+                        continue
+                    # LOAD__CONST__SUB_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] - o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    push(tos)
+                    tos = v1
+                    continue
+                if op < 175:
+                    if op < 174:
+                        # LOAD__CONST__NE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] != o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
+                        continue
+                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE
+                    o0, o1, o3, o4, o7, o9 = arg
+                    locs[o9] = (((locs[o0] * locs[o1]) - (locs[o3] * locs[o4])) + locs[o7])
+                    continue
+                if op < 176:
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF
+                    o0, o1, o3, o4, o6 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    if (getattr(v3, o3) < o4):
+                        ins, cost = o6
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__INT__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > right:
+                    continue
+                if op < 180:
+                    if op >= 179:
+                        # LOAD__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] == o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         continue
+                    if op >= 178:
+                        # LOAD_OWN__CALL_BUILTIN
+                        owner, (body, n) = arg
+                        object = locs[owner]
+                        try:
+                            if object.shared:
+                                locs[owner] = object = own(object)
+                        except AttributeError:
+                            pass
+                        if n == 1:
+                            push(tos)
+                            tos = body(object)
+                        elif n == 2:
+                            tos = body(tos, object)
+                        else:
+                            push(tos)
+                            tos = object
+                            push(tos)
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            tos = body(*new)
+                        continue
+                    if op >= 177:
+                        # LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF
+                        o0, o1, o3, o4, o5, o7 = arg
+                        v1 = locs[o0] - locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('-')
+                        locs[o3] = v1
+                        if (locs[o4] == locs[o5]):
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v1, len(v2))
+                    v4 = v3 + o3
+                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                        overflow('+')
+                    if not (v4 < locs[o5]):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 183:
+                    if op >= 182:
+                        # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
+                        o0, o1, o2, o3 = arg
+                        v1 = locs[o0]
+                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        push(tos)
+                        tos = locs[o3]
+                        continue
+                    if op < 181:
+                        # ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
+                        o1, o2, o3, o5, o6 = arg
+                        v1 = pop()
+                        v2 = v1 + tos
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            ins = node_before(code, ins, 6)
+                            overflow('+')
+                        locs[o1] = v2
+                        v3 = locs[o2] + o3
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v3
+                        tos = pop()
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # CONST__CALL_METHOD
+                    c0, arg = arg
+                    if arg.argc == 0:
+                        push(tos)
+                        new = []
+                        tos = c0
+                    elif arg.argc == 1:
+                        new = [c0]
+                    else:
+                        push(tos)
+                        tos = c0
+                        n = arg.argc
+                        if n == 1:
+                            new = [tos]
+                            tos = pop()
+                        elif n:
+                            push(tos)
+                            new = st[-n:]
+                            del st[-n:]
+                            tos = pop()
+                        else:
+                            new = []
+                    entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                    value = entry(machine, task, tos, arg, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                        continue
+                    tos = value
+                    continue
+                if op < 185:
+                    if op < 184:
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
+                        continue
+                    # DIV
+                    a = pop()
+                    tos = div(a, tos)
+                    continue
+                if op >= 189:
+                    if op < 190:
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] == locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # STRUCT
+                    push(tos)
+                    new = st[len(st) - len(arg.decl.fields):]
+                    del st[len(st) - len(arg.decl.fields):]
+                    tos = arg.of(new)
+                    continue
+                if op >= 187:
+                    if op < 188:
+                        # THROW
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # ADD_INT
+                    a = pop()
+                    r = a + tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('+')
+                    continue
+                if op >= 186:
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                    o0, o1, o3, o4, o6 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    locs[o6] = (getattr(v3, o3) * locs[o4])
+                    continue
+                # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP
+                o0, o1, o2, o3, o4, o6 = arg
+                v1 = locs[o0]
+                if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                    ins, cost = o2
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                v2 = locs[o3] * o4
+                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                    overflow('*')
+                push(tos)
+                tos = v2
+                ins, cost = o6
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 195:
+                if op < 192:
+                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE
+                    o0, o1, o2, o3, o4, o5, o6, o7 = arg
+                    v1 = locs[o0]
+                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o5] = locs[o3].payload[o4]
+                    locs[o7] = locs[o6]
+                    continue
+                if op < 193:
+                    # LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o0] + locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('+')
+                    if v1 >= 0 and o3 > 0:
+                        v2 = v1 % o3
+                    else:
+                        v2 = int_rem(v1, o3)
+                    if not (v2 == o5):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 194:
+                    # LOAD__CONST__DIV_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o0]
+                    if v1 >= 0 and o1 > 0:
+                        v2 = v1 // o1
+                    else:
+                        v2 = int_div(v1, o1)
+                    locs[o3] = v2
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT
+                o0, o1, o2, o3, o4, o5 = arg
+                for v1 in tos:
+                    break
+                else:
+                    tos = pop()
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                locs[o1] = v1
+                v2 = locs[o4]
+                if v2 >= 0 and o5 > 0:
+                    v3 = v2 % o5
+                else:
+                    v3 = int_rem(v2, o5)
+                push(tos)
+                push(locs[o2])
+                push(o3)
+                tos = v3
+                continue
+            if op < 202:
+                if op < 196:
+                    # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o0] * o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('*')
+                    v2 = v1 + o3
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        ins = node_before(code, ins, 3)
+                        overflow('+')
+                    if v2 >= 0 and o5 > 0:
+                        v3 = v2 % o5
+                    else:
+                        v3 = int_rem(v2, o5)
+                    locs[o7] = v3
+                    continue
+                if op < 197:
+                    # LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    v1 = locs[o0] + locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('+')
+                    locs[o3] = v1
+                    v2 = locs[o4] + locs[o5]
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    locs[o7] = v2
+                    continue
+                if op < 198:
+                    # JUMP_UNLESS__LOAD_OWN__LOAD__SHARE
+                    o0, o1, o2 = arg
+                    if tos is False:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    v1 = locs[o1]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o1] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o2]
+                    if type(v2) not in PLAIN:
+                        share(v2)
+                    push(v1)
+                    tos = v2
+                    continue
+                if op < 199:
+                    # LOAD__CONST__SUB_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o0] - o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    locs[o3] = v1
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 200:
+                    # JUMP_UNLESS
+                    if tos is True:
+                        tos = pop()
+                        continue
+                    if tos is not False:
+                        raise not_bool(tos)
+                    tos = pop()
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 137:
-                    # STORE_CELL
-                    cells[arg].value = tos
+                if op < 201:
+                    # LOAD__LOAD__LOAD
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(locs[o1])
+                    tos = locs[o2]
+                    continue
+                # JUMP_UNLESS__LOAD__CONST
+                o0, o1, o2 = arg
+                if tos is False:
                     tos = pop()
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # THROW
-                target, cost, drop, _ = arg
-                if drop:
-                    del st[len(st) - drop:]
-                if target is None:
-                    tos = Err(tos)
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                ins = target
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                if tos is not True:
+                    raise not_bool(tos)
+                push(locs[o1])
+                tos = o2
                 continue
-            if op < 190:
-                if op < 154:
-                    if op < 143:
-                        if op < 140:
-                            if op < 139:
-                                # INDEX_ARRAY__GET_FIELD
-                                field, = arg
-                                at = tos
-                                items = pop().items
-                                if 0 <= at < len(items):
-                                    tos = getattr(items[at], field)
-                                    continue
-                                tos = index_out_of_range(at, len(items))
-                                continue
-                            # IS_SOME
-                            tos = type(tos) is Some
-                            continue
-                        if op < 142:
-                            if op < 141:
-                                # LOAD__INT__MUL_INT
-                                left, right = arg
-                                r = locs[left] * right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
-                                    continue
-                                tos = overflow('*')
-                                continue
-                            # NONE
+            if op < 279:
+                if op < 235:
+                    if op < 206:
+                        if op < 203:
+                            # LOAD__GET_FIELD
+                            o0, o1 = arg
                             push(tos)
-                            tos = NONE_VALUE
+                            tos = getattr(locs[o0], o1)
                             continue
-                        # SHARE__STORE
-                        target, = arg
-                        locs[target] = share(tos)
-                        tos = pop()
-                        continue
-                    if op < 147:
-                        if op < 145:
-                            if op < 144:
-                                # SOME
-                                tos = Some(tos)
-                                continue
-                            # EQ
+                        if op < 204:
+                            # SUB_FLOAT
                             a = pop()
-                            tos = equal(a, tos)
+                            tos = a - tos
                             continue
-                        if op < 146:
-                            # INT__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == right
+                        if op < 205:
+                            # INDEX_ARRAY
+                            array = pop()
+                            items = array.items
+                            if 0 <= tos < len(items):
+                                tos = items[tos]
+                                continue
+                            tos = index_out_of_range(tos, len(items))
+                            continue
+                        # ADD
+                        a = pop()
+                        tos = add(a, tos)
+                        continue
+                    if op >= 231:
+                        if op < 233:
+                            if op < 232:
+                                # EQ_INT__JUMP_UNLESS
+                                o1, = arg
+                                v1 = pop()
+                                if not (v1 == tos):
+                                    tos = pop()
+                                    ins, cost = o1
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                tos = pop()
+                                continue
+                            # ERR
+                            tos = Err(tos)
+                            continue
+                        if op < 234:
+                            # FAIL_LENGTH
+                            raise wrong_length(arg, tos)
+                        # FAIL_MATCH
+                        raise Panic("P009", f"no arm matches {debug(tos)}")
+                    if op < 209:
+                        if op < 207:
+                            # AGENT
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 208:
+                            # ASK
+                            timeout = tos
+                            payload = pop()
+                            channel = pop()
                             tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 150:
-                        if op < 148:
-                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 149:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
-                            continue
-                        # AGENT
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 152:
-                        if op < 151:
-                            # ARRAY
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Array(new)
-                            continue
-                        # ASK
-                        timeout = tos
-                        payload = pop()
-                        channel = pop()
-                        tos = pop()
-                        machine.ask(task, channel, payload, timeout)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 153:
+                            machine.ask(task, channel, payload, timeout)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
                         # AWAIT
                         value = machine.await_value(task, tos)
                         if value is SUSPENDED:
@@ -1933,84 +4035,158 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    # AWAIT_ALL
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.join(task, new)
-                    if value is SUSPENDED:
+                    if op >= 228:
+                        if op < 229:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 230:
+                            # EQ_INT
+                            a = pop()
+                            tos = a == tos
+                            continue
+                        # EQ_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 == tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 172:
-                    if op < 163:
-                        if op < 159:
-                            if op < 157:
-                                if op < 156:
-                                    if op < 155:
-                                        # CALL_HOST
-                                        push(tos)
-                                        n = arg.argc
-                                        new = st[len(st) - n:]
-                                        del st[len(st) - n:]
-                                        payload = arg.prepare(*new)
-                                        tos = pop()
-                                        machine.suspend(task, arg.effect, payload)
-                                        task.state = (ins, locs, cells, code, tos)
-                                        machine.fuel += fuel
-                                        return
-                                    # CALL_INOUT
-                                    push(tos)
-                                    n = arg.argc
-                                    new = st[len(st) - n:]
-                                    del st[len(st) - n:]
-                                    value = exec_call_inout(machine, pop(), arg, new)
-                                    tos = pop()
-                                    callee = value.code
-                                    new = value.arguments
-                                    if len(frames) >= limit:
-                                        raise machine.too_deep()
-                                    push_frame((ins, locs, cells, code))
-                                    code = callee
-                                    ins = code.entry
-                                    fuel -= code.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = new + code.blank if code.blank else new
-                                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                                    continue
-                                # CALL_METHOD
-                                push(tos)
-                                n = arg.argc
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                value = exec_call_method(machine, task, pop(), arg, new)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                if type(value) is Invoke:
-                                    tos = pop()
-                                    callee = value.code
-                                    new = value.arguments
-                                    if len(frames) >= limit:
-                                        raise machine.too_deep()
-                                    push_frame((ins, locs, cells, code))
-                                    code = callee
-                                    ins = code.entry
-                                    fuel -= code.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = new + code.blank if code.blank else new
-                                    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                    continue
-                                tos = value
+                        continue
+                    if op >= 226:
+                        if op < 227:
+                            # CONST__NE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos != o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            if op < 158:
+                            tos = pop()
+                            continue
+                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o2, o4 = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        if not (v1 == o2):
+                            tos = pop()
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 224:
+                        if op < 225:
+                            # CONST__LT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos < o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__MUL_INT
+                        o0, = arg
+                        v1 = tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        tos = v1
+                        continue
+                    if op >= 222:
+                        if op < 223:
+                            # CONST__JUMP_UNLESS
+                            o0, o1 = arg
+                            if o0 is False:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if o0 is not True:
+                                raise not_bool(o0)
+                            continue
+                        # CONST__LE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos <= o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 219:
+                        if op < 220:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        if op < 221:
+                            # CONST__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 216:
+                        if op < 217:
+                            # CHECK_PAYLOAD
+                            tos = check(tos, arg, 'P415')
+                            continue
+                        if op < 218:
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        # CONCAT__STORE
+                        target, = arg
+                        left = pop()
+                        if (len(left) + len(tos)) * 4 > limits.surely:
+                            check_concat(left, tos)
+                        if locs[target] is left:
+                            locs[target] = None
+                        left += tos
+                        locs[target] = left
+                        tos = pop()
+                        continue
+                    if op >= 212:
+                        if op < 214:
+                            if op < 213:
                                 # CAST
                                 tos = cast(tos, arg)
                                 continue
@@ -2021,525 +4197,721 @@ def run(machine, task):
                                 cell.value = own(cell.value)
                             tos = cell.value
                             continue
-                        if op < 161:
-                            if op < 160:
-                                # CHANGES_SELF
-                                tos = changes_self(machine, tos, arg)
-                                continue
-                            # CHECK
-                            tos = check(tos, arg)
+                        if op < 215:
+                            # CHANGES_SELF
+                            tos = changes_self(machine, tos, arg)
                             continue
-                        if op < 162:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
-                            continue
-                        # CLOSURE
-                        push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        # CHECK
+                        tos = check(tos, arg)
                         continue
-                    if op < 168:
-                        if op < 166:
-                            if op < 165:
-                                if op < 164:
-                                    # CONCAT__STORE
-                                    target, = arg
-                                    left = pop()
-                                    if (len(left) + len(tos)) * 4 > limits.surely:
-                                        check_concat(left, tos)
-                                    if locs[target] is left:
-                                        locs[target] = None
-                                    left += tos
-                                    locs[target] = left
-                                    tos = pop()
-                                    continue
-                                # CONFIGURE
-                                machine.configure(arg, tos)
-                                tos = pop()
-                                continue
-                            # EMIT
-                            payload = tos
-                            channel = pop()
+                    if op < 210:
+                        # AWAIT_ALL
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.join(task, new)
+                        if value is SUSPENDED:
                             tos = pop()
-                            machine.emit(task, channel, payload)
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if op < 167:
-                            # ERR
-                            tos = Err(tos)
-                            continue
-                        # FAIL_LENGTH
-                        raise wrong_length(arg, tos)
-                    if op < 170:
-                        if op < 169:
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        # FIELD_OWN
-                        value = getattr(tos, arg)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                setattr(tos, arg, value)
-                        except AttributeError:
-                            pass
                         tos = value
                         continue
-                    if op < 171:
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
+                    if op < 211:
+                        # CALL_HOST
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        payload = arg.prepare(*new)
                         tos = pop()
-                        continue
-                    # FLUSH
-                    machine.flush(task)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 181:
-                    if op < 177:
-                        if op < 175:
-                            if op < 174:
-                                if op < 173:
-                                    # GE
-                                    a = pop()
-                                    tos = greater_equal(a, tos)
-                                    continue
+                        machine.suspend(task, arg.effect, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # CALL_INOUT
+                    push(tos)
+                    n = arg.argc
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    value = exec_call_inout(machine, pop(), arg, new)
+                    tos = pop()
+                    callee = value.code
+                    new = value.arguments
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    push_frame((ins, locs, cells, code))
+                    code = callee
+                    ins = code.entry
+                    fuel -= code.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = new + code.blank if code.blank else new
+                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                    continue
+                if op < 257:
+                    if op < 239:
+                        if op < 237:
+                            if op < 236:
+                                # FALSE
+                                push(tos)
+                                tos = False
+                                continue
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 238:
+                            # FILL
+                            hole = pop()
+                            fill(hole, tos)
+                            tos = pop()
+                            continue
+                        # FLUSH
+                        machine.flush(task)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 245:
+                        if op < 241:
+                            if op < 240:
+                                # GE
+                                a = pop()
+                                tos = greater_equal(a, tos)
+                                continue
+                            # GET_ELEMENT
+                            tos = tos[arg]
+                            continue
+                        if op < 243:
+                            if op < 242:
                                 # GET_ERROR
                                 tos = get_error_member(tos, arg)
                                 continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
+                            # GET_FIELD
+                            tos = getattr(tos, arg)
                             continue
-                        if op < 176:
-                            # GE_INT__JUMP_IF
-                            arg, = arg
-                            holds = pop() >= tos
-                            tos = pop()
-                            if not holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                        if op < 244:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
                             continue
-                        # GT
+                        # GE_INT
                         a = pop()
-                        tos = greater(a, tos)
+                        tos = a >= tos
                         continue
-                    if op < 179:
-                        if op < 178:
-                            # GT_INT__JUMP_IF
-                            arg, = arg
-                            holds = pop() > tos
-                            tos = pop()
-                            if not holds:
+                    if op < 247:
+                        if op < 246:
+                            # GE_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 >= tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            ins, cost = arg
+                            tos = pop()
+                            continue
+                        # GE_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 >= tos):
+                            tos = pop()
+                            ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 180:
+                        tos = pop()
+                        continue
+                    if op < 251:
+                        if op < 249:
+                            if op < 248:
+                                # GT
+                                a = pop()
+                                tos = greater(a, tos)
+                                continue
+                            # GT_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 > tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        if op < 250:
+                            # HALT
+                            task.finish(tos)
+                            machine.fuel += fuel
+                            return
                         # HASHMAP
                         push(tos)
                         tos = arg
                         continue
-                    # INDEX
-                    object = pop()
-                    tos = read_index(object, tos)
+                    if op < 253:
+                        if op < 252:
+                            # INDEX
+                            object = pop()
+                            tos = read_index(object, tos)
+                            continue
+                        # INDEX_ARRAY__STORE
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        locs[o1] = v3
+                        tos = pop()
+                        continue
+                    if op >= 255:
+                        if op < 256:
+                            # IS_ABSENT
+                            tos = tos is None or tos is NONE_VALUE
+                            continue
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    if op < 254:
+                        # INDEX_OWN
+                        object = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            value = object.items[tos]
+                        else:
+                            value = index_place(object, tos)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                object.items[tos if type(object) is Array else key_of(tos)] = value
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
                     continue
-                if op < 186:
-                    if op < 184:
-                        if op < 183:
-                            if op < 182:
-                                # INDEX_OWN
-                                object = pop()
-                                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                                    value = object.items[tos]
-                                else:
-                                    value = index_place(object, tos)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                                except AttributeError:
-                                    pass
-                                tos = value
-                                continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
+                if op < 261:
+                    if op < 259:
+                        if op < 258:
+                            # IS_ERROR
+                            tos = arg.matches(tos)
                             continue
-                        # INT__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= right
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    if op < 260:
+                        # IS_OK
+                        tos = type(tos) is Ok
+                        continue
+                    # IS_SOME
+                    tos = type(tos) is Some
+                    continue
+                if op < 263:
+                    if op < 262:
+                        # IS_VARIANT
+                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                        continue
+                    # IS_VARIANT__JUMP_UNLESS
+                    o0, o1 = arg
+                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
                         tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 185:
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # INT__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < right
                     tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
                     continue
-                if op < 188:
-                    if op < 187:
-                        # INT__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != right
+                if op < 264:
+                    # IS_VARIANT__JUMP_UNLESS__LOAD
+                    o0, o1, o2 = arg
+                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
                         tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # IS_ERR
-                    tos = type(tos) is Err
+                    tos = locs[o2]
                     continue
-                if op < 189:
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                # IS_NIL
-                tos = tos is None
-                continue
-            if op < 226:
-                if op < 208:
-                    if op < 199:
-                        if op < 195:
-                            if op < 193:
-                                if op < 192:
-                                    if op < 191:
-                                        # IS_VARIANT
-                                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                        continue
-                                    # IS_VARIANT__JUMP_UNLESS
-                                    wanted, arg = arg
-                                    value = tos
-                                    tos = pop()
-                                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                                        continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # IS_VARIANT__JUMP_UNLESS__LOAD
-                                wanted, arg, slot = arg
-                                value = tos
-                                if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                                    tos = locs[slot]
-                                    continue
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if op < 194:
-                                # JUMP_UNLESS__JUMP
-                                arg, other = arg
-                                if tos is True:
-                                    arg = other
-                                elif tos is not False:
-                                    raise not_bool(tos)
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LE
-                            a = pop()
-                            tos = less_equal(a, tos)
-                            continue
-                        if op < 197:
-                            if op < 196:
-                                # LEDGER
-                                push(tos)
-                                tos = arg
-                                continue
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        if op < 198:
-                            # LE_INT
-                            a = pop()
-                            tos = a <= tos
-                            continue
-                        # LE_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() <= tos
-                        tos = pop()
-                        if not holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 204:
-                        if op < 202:
-                            if op < 201:
-                                if op < 200:
-                                    # LINK
-                                    ins = arg.home.link(arg)
-                                    fuel -= arg.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # LOAD_OWN__LOAD__INDEX_OWN
-                                owner, at = arg
-                                object = locs[owner]
-                                try:
-                                    if object.shared:
-                                        locs[owner] = object = own(object)
-                                except AttributeError:
-                                    pass
-                                index = locs[at]
-                                if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                                    value = object.items[index]
-                                else:
-                                    value = index_place(object, index)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        object.items[index if type(object) is Array else key_of(index)] = value
-                                except AttributeError:
-                                    pass
-                                push(tos)
-                                tos = value
-                                continue
-                            # LOAD_OWN__SWAP__CALL_BUILTIN
-                            owner, (body, n) = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            if n == 1:
-                                push(object)
-                                tos = body(tos)
-                            elif n == 2:
-                                tos = body(object, tos)
-                            else:
-                                push(object)
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                tos = body(*new)
-                            continue
-                        if op < 203:
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == locs[right]
+                if op < 267:
+                    if op < 265:
+                        # JUMP_UNLESS__JUMP
+                        o0, o1 = arg
+                        if tos is False:
                             tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
+                            ins, cost = o0
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 266:
+                        # LE
+                        a = pop()
+                        tos = less_equal(a, tos)
+                        continue
+                    # LEDGER
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 270:
+                    if op < 268:
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    if op < 269:
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
+                        continue
+                    # LE_INT__JUMP_IF
+                    o1, = arg
+                    v1 = pop()
+                    if (v1 <= tos):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = pop()
+                    continue
+                if op < 272:
+                    if op < 271:
+                        # LE_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 <= tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    # LOAD_CELL
+                    push(tos)
+                    tos = cells[arg].value
+                    continue
+                if op >= 277:
+                    if op < 278:
+                        # LOAD__CONST__GE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] >= o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__CONST__GT_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] > o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 275:
+                    if op < 276:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0])
+                        continue
+                    # LOAD__CONST__ADD_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    push(tos)
+                    tos = v1
+                    continue
+                if op >= 274:
+                    # LOAD_OWN__SWAP__CALL_BUILTIN
+                    owner, (body, n) = arg
+                    object = locs[owner]
+                    try:
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    if n == 1:
+                        push(object)
+                        tos = body(tos)
+                    elif n == 2:
+                        tos = body(object, tos)
+                    else:
+                        push(object)
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        tos = body(*new)
+                    continue
+                if op >= 273:
+                    # LOAD_OWN__LOAD__SET_INDEX
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v1.items[v2] = tos
+                    else:
+                        write_element(v1, v2, tos)
+                    tos = pop()
+                    continue
+                # LOAD_OWN__LOAD__INDEX_OWN
+                o0, o1 = arg
+                v1 = locs[o0]
+                try:
+                    if v1.shared:
+                        v1 = own(v1)
+                        locs[o0] = v1
+                except AttributeError:
+                    pass
+                v2 = locs[o1]
+                if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                    v3 = v1.items[v2]
+                else:
+                    v3 = index_place(v1, v2)
+                try:
+                    if v3.shared:
+                        v3 = own(v3)
+                        v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                except AttributeError:
+                    pass
+                push(tos)
+                tos = v3
+                continue
+            if op < 324:
+                if op < 302:
+                    if op >= 299:
+                        if op < 300:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        if op < 301:
+                            # LOAD__LOAD__MUL_FLOAT
+                            o0, o1 = arg
+                            push(tos)
+                            tos = (locs[o0] * locs[o1])
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * locs[o1]))
+                        continue
+                    if op < 281:
+                        if op < 280:
+                            # LOAD__CONST__LE_INT__JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not (locs[o0] <= o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD__CONST__LT_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] < o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 283:
+                        if op < 282:
+                            # LOAD__CONST__MUL_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] * o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('*')
+                            locs[o3] = v1
+                            continue
+                        # LOAD__CONST__MUL_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o0] * o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 285:
+                        if op < 284:
+                            # LOAD__CONST__REM_INT
+                            o0, o1 = arg
+                            v1 = locs[o0]
+                            if v1 >= 0 and o1 > 0:
+                                v2 = v1 % o1
+                            else:
+                                v2 = int_rem(v1, o1)
+                            push(tos)
+                            tos = v2
+                            continue
+                        # LOAD__CONST__SUB_INT__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o0] - o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('-')
+                        locs[o3] = v1
+                        continue
+                    if op < 287:
+                        if op < 286:
+                            # LOAD__EQ_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos == locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
                             continue
                         # LOAD__GET_PAYLOAD
-                        slot, at = arg
+                        o0, o1 = arg
                         push(tos)
-                        tos = locs[slot].payload[at]
+                        tos = locs[o0].payload[o1]
                         continue
-                    if op < 206:
-                        if op < 205:
+                    if op < 289:
+                        if op < 288:
                             # LOAD__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 207:
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op < 217:
-                    if op < 213:
-                        if op < 211:
-                            if op < 210:
-                                if op < 209:
-                                    # LOAD__INT__MUL_INT__STORE__JUMP
-                                    left, right, target, arg = arg
-                                    r = locs[left] * right
-                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                        locs[target] = r
-                                        ins, cost = arg
-                                        fuel -= cost
-                                        if fuel < 0:
-                                            fuel = machine.refill(fuel)
-                                        continue
-                                    tos = overflow('*')
-                                    continue
-                                # LOAD__LE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos <= locs[right]
+                            o0, o2 = arg
+                            if not (tos >= locs[o0]):
                                 tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
+                                ins, cost = o2
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__LOAD__ADD_FLOAT
-                            left, right = arg
-                            push(tos)
-                            tos = locs[left] + locs[right]
+                            tos = pop()
                             continue
-                        if op < 212:
-                            # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] >= locs[right]:
-                                continue
-                            ins, cost = arg
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LOAD__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 215:
-                        if op < 214:
-                            # LOAD__LOAD__MUL_INT__STORE__JUMP
-                            left, right, target, arg = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # LOAD__LOAD__SUB_FLOAT
-                        left, right = arg
-                        push(tos)
-                        tos = locs[left] - locs[right]
-                        continue
-                    if op < 216:
-                        # LOAD__LOAD__SUB_INT__STORE__JUMP
-                        left, right, target, arg = arg
-                        r = locs[left] - locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = overflow('-')
-                        continue
-                    # LOAD__NE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos != locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 222:
-                    if op < 220:
-                        if op < 219:
-                            if op < 218:
-                                # LOAD__SUB_FLOAT
-                                slot, = arg
-                                tos = tos - locs[slot]
-                                continue
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
-                        continue
-                    if op < 221:
-                        # LT_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() < tos
                         tos = pop()
-                        if holds:
+                        continue
+                    if op < 290:
+                        # LOAD__INDEX_ARRAY
+                        o0, = arg
+                        v1 = locs[o0]
+                        v2 = tos.items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        tos = v3
+                        continue
+                    if op < 292:
+                        if op < 291:
+                            # LOAD__INDEX_ARRAY__GET_FIELD
+                            o0, o2 = arg
+                            v1 = locs[o0]
+                            v2 = tos.items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            tos = getattr(v3, o2)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        # LOAD__JUMP_UNLESS
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        if v1 is False:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if v1 is not True:
+                            raise not_bool(v1)
+                        continue
+                    if op < 294:
+                        if op < 293:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos <= locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # LOAD__LOAD__ADD_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] + locs[o1])
+                        continue
+                    if op < 296:
+                        if op < 295:
+                            # LOAD__LOAD__ADD_INT
+                            o0, o1 = arg
+                            v1 = locs[o0] + locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            push(tos)
+                            tos = v1
+                            continue
+                        # LOAD__LOAD__EQ_INT__JUMP_IF
+                        o0, o1, o3 = arg
+                        if (locs[o0] == locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 297:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] >= locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 298:
+                        # LOAD__LOAD__INDEX_ARRAY__SHARE
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if type(v3) not in PLAIN:
+                            share(v3)
+                        push(tos)
+                        tos = v3
+                        continue
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 9)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 9)
+                        index_out_of_range(v1, len(v2))
+                    v4 = (getattr(v3, o3) + (locs[o4] * locs[o5]))
+                    v5 = locs[o8]
+                    try:
+                        if v5.shared:
+                            v5 = own(v5)
+                            locs[o8] = v5
+                    except AttributeError:
+                        pass
+                    v6 = locs[o9]
+                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
+                        v7 = v5.items[v6]
+                    else:
+                        behind, ins = ins, node_before(code, ins, 1)
+                        v7 = index_place(v5, v6)
+                        ins = behind
+                    try:
+                        if v7.shared:
+                            v7 = own(v7)
+                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
+                    except AttributeError:
+                        pass
+                    if not isinstance(v7, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v7, o11, v4)
+                    continue
+                if op >= 320:
+                    if op < 322:
+                        if op < 321:
+                            # MCP
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    if op < 323:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MODEL
+                    push(tos)
+                    tos = arg
+                    continue
+                if op >= 318:
+                    if op < 319:
+                        # LT_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 < tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
                         continue
                     # MAP
                     push(tos)
@@ -2547,114 +4919,203 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op < 224:
-                    if op < 223:
-                        # MCP
+                if op >= 315:
+                    if op < 316:
+                        # LT
+                        a = pop()
+                        tos = less(a, tos)
+                        continue
+                    if op < 317:
+                        # LT_INT
+                        a = pop()
+                        tos = a < tos
+                        continue
+                    # LT_INT__JUMP_IF
+                    o1, = arg
+                    v1 = pop()
+                    if (v1 < tos):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = pop()
+                    continue
+                if op >= 312:
+                    if op < 313:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos != locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 314:
+                        # LOAD__SUB_FLOAT
+                        o0, = arg
+                        tos = (tos - locs[o0])
+                        continue
+                    # LOAD__SUB_INT
+                    o0, = arg
+                    v1 = tos - locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    tos = v1
+                    continue
+                if op >= 309:
+                    if op < 310:
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos < locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 311:
+                        # LOAD__MUL_FLOAT
+                        o0, = arg
+                        tos = (tos * locs[o0])
+                        continue
+                    # LOAD__MUL_INT
+                    o0, = arg
+                    v1 = tos * locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('*')
+                    tos = v1
+                    continue
+                if op < 304:
+                    if op < 303:
+                        # LOAD__LOAD__MUL_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] * locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
                         push(tos)
-                        tos = arg
+                        tos = v1
                         continue
-                    # MEMBER_OWN
-                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                    if getattr(value, 'shared', False):
-                        value = own(value)
-                        store_member(tos, arg, value)
-                    tos = value
+                    # LOAD__LOAD__MUL_INT__STORE
+                    o0, o1, o3 = arg
+                    v1 = locs[o0] * locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('*')
+                    locs[o3] = v1
                     continue
-                if op < 225:
-                    # MEMORY
+                if op < 306:
+                    if op < 305:
+                        # LOAD__LOAD__MUL_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o0] * locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] != locs[o1]):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 307:
+                    # LOAD__LOAD__SUB_FLOAT
+                    o0, o1 = arg
                     push(tos)
-                    tos = arg
+                    tos = (locs[o0] - locs[o1])
                     continue
-                # MODEL
-                push(tos)
-                tos = arg
+                if op < 308:
+                    # LOAD__LOAD__SUB_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] - locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    push(tos)
+                    tos = v1
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE__JUMP
+                o0, o1, o3, o4 = arg
+                v1 = locs[o0] - locs[o1]
+                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    overflow('-')
+                locs[o3] = v1
+                ins, cost = o4
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 continue
-            if op < 244:
-                if op < 235:
-                    if op < 231:
-                        if op < 229:
-                            if op < 228:
-                                if op < 227:
-                                    # MUL
-                                    a = pop()
-                                    tos = mul(a, tos)
-                                    continue
-                                # NE
-                                a = pop()
-                                tos = not equal(a, tos)
-                                continue
-                            # NEG
-                            tos = negate(tos)
-                            continue
-                        if op < 230:
-                            # NEG_INT
-                            tos = negate(tos)
-                            continue
-                        # NEW_CELL
-                        cells[arg] = Cell()
-                        continue
-                    if op < 233:
-                        if op < 232:
-                            # NE_INT
+            if op < 346:
+                if op < 329:
+                    if op < 326:
+                        if op < 325:
+                            # MUL
                             a = pop()
-                            tos = a != tos
+                            tos = mul(a, tos)
                             continue
-                        # NE_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() != tos
-                        tos = pop()
-                        if not holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
                         continue
-                    if op < 234:
-                        # NE_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() != tos
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    if op < 327:
+                        # NEG
+                        tos = negate(tos)
                         continue
-                    # NIL
-                    push(tos)
-                    tos = None
+                    if op < 328:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
+                    # NEW_CELL
+                    cells[arg] = Cell()
                     continue
-                if op < 240:
-                    if op < 238:
-                        if op < 237:
-                            if op < 236:
-                                # NOT
-                                if tos is True:
-                                    tos = False
-                                    continue
-                                if tos is False:
-                                    tos = True
-                                    continue
-                                raise not_bool(tos)
-                            # PARALLEL
-                            value = machine.parallel(task, arg, cells, pop(), tos)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        # PARSE_AS
-                        text = pop()
-                        result, holes = parse_as(text, tos, *arg)
-                        moved = holes
-                        push(result)
-                        tos = moved
+                if op >= 345:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op >= 343:
+                    if op < 344:
+                        # POW
+                        a = pop()
+                        tos = power(a, tos)
                         continue
-                    if op < 239:
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op >= 342:
+                    # POP__LOAD__CONST__ADD_INT__STORE
+                    o1, o2, o4 = arg
+                    v1 = locs[o1] + o2
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    locs[o4] = v1
+                    tos = pop()
+                    continue
+                if op >= 340:
+                    if op < 341:
                         # PIPELINE
                         push(tos)
                         tos = arg
@@ -2676,58 +5137,20 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 242:
-                    if op < 241:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 243:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # RACE
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                value = machine.race(task, new)
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
-                continue
-            if op < 253:
-                if op < 249:
-                    if op < 247:
-                        if op < 246:
-                            if op < 245:
-                                # REM
-                                a = pop()
-                                tos = rem(a, tos)
-                                continue
-                            # SCHEMA
-                            push(tos)
-                            tos = arg
+                if op >= 336:
+                    if op < 338:
+                        if op < 337:
+                            # OK
+                            tos = Ok(tos)
                             continue
-                        # SETTLE
-                        value = machine.settle(task, tos, len(frames))
+                        # OK__RETURN
+                        v1 = Ok(tos)
+                        tos = v1
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op < 339:
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
                             tos = pop()
                             task.state = (ins, locs, cells, code, tos)
@@ -2735,90 +5158,243 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 248:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
-                        continue
-                    # SET_FIELD
-                    value = pop()
-                    if not isinstance(tos, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(tos, arg, value)
-                    tos = pop()
+                    # PARSE_AS
+                    text = pop()
+                    result, holes = parse_as(text, tos, *arg)
+                    moved = holes
+                    push(result)
+                    tos = moved
                     continue
-                if op < 251:
-                    if op < 250:
-                        # SET_INDEX
-                        object = pop()
-                        value = pop()
-                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                            object.items[tos] = value
-                        else:
-                            write_element(object, tos, value)
+                if op >= 333:
+                    if op < 334:
+                        # NE_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 != tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         tos = pop()
                         continue
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
+                    if op < 335:
+                        # NIL
+                        push(tos)
+                        tos = None
+                        continue
+                    # NOT
+                    if tos is True:
+                        tos = False
+                        continue
+                    if tos is False:
+                        tos = True
+                        continue
+                    raise not_bool(tos)
+                if op >= 331:
+                    if op < 332:
+                        # NE_INT
+                        a = pop()
+                        tos = a != tos
+                        continue
+                    # NE_INT__JUMP_IF
+                    o1, = arg
+                    v1 = pop()
+                    if (v1 != tos):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     tos = pop()
                     continue
-                if op < 252:
-                    # SET_PART
-                    object = pop()
-                    value = pop()
-                    tos = store_index(object, tos, value)
-                    continue
-                # SHARE
-                tos = share(tos)
-                continue
-            if op < 257:
-                if op < 255:
-                    if op < 254:
-                        # SLIDE
-                        if arg:
-                            del st[len(st) - arg:]
+                if op < 330:
+                    # NEXT__SHARE
+                    o0, = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    push(tos)
+                    tos = v1
+                    continue
+                # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
+                o0, o2, o3, o4, o5, o6, o7 = arg
+                for v1 in tos:
+                    break
+                else:
+                    tos = pop()
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if type(v1) not in PLAIN:
+                    share(v1)
+                locs[o2] = v1
+                locs[o4] = locs[o3]
+                v2 = locs[o5]
+                if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
+                    ins, cost = o7
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if op >= 363:
+                if op < 365:
+                    if op < 364:
+                        # SUB_INT
+                        a = pop()
+                        r = a - tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('-')
+                        continue
+                    # SWAP
+                    a = pop()
+                    moved = a
+                    push(tos)
+                    tos = moved
+                    continue
+                if op < 366:
+                    # TOOL
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 367:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
+                # WRAP
+                tos = NONE_VALUE if tos is None else Some(tos)
+                continue
+            if op >= 359:
+                if op < 361:
+                    if op < 360:
+                        # STORE__LOAD__GET_ELEMENT
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        tos = locs[o1][o2]
+                        continue
+                    # STORE__LOAD__LOAD__SHARE
+                    o0, o1, o2 = arg
+                    locs[o0] = tos
+                    v1 = locs[o2]
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    push(locs[o1])
+                    tos = v1
+                    continue
+                if op < 362:
+                    # STORE__LOAD__STORE__LOAD
+                    o0, o1, o2, o3 = arg
+                    locs[o0] = tos
+                    locs[o2] = locs[o1]
+                    tos = locs[o3]
+                    continue
+                # SUB
+                a = pop()
+                tos = sub(a, tos)
+                continue
+            if op >= 355:
+                if op < 357:
+                    if op < 356:
+                        # SHARE
+                        tos = share(tos)
+                        continue
+                    # SLIDE
+                    if arg:
+                        del st[len(st) - arg:]
+                    continue
+                if op < 358:
                     # START
                     push(tos)
                     new = st[len(st) - arg.argc:]
                     del st[len(st) - arg.argc:]
                     tos = machine.start_task(task, arg, new, cells)
                     continue
-                if op < 256:
-                    # STRUCT
+                # STORE_CELL
+                cells[arg].value = tos
+                tos = pop()
+                continue
+            if op < 348:
+                if op < 347:
+                    # RACE
                     push(tos)
-                    new = st[len(st) - len(arg.decl.fields):]
-                    del st[len(st) - len(arg.decl.fields):]
-                    tos = arg.of(new)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
                     continue
-                # SUB
+                # REM
                 a = pop()
-                tos = sub(a, tos)
+                tos = rem(a, tos)
                 continue
-            if op < 259:
-                if op < 258:
-                    # SUB_INT
+            if op < 351:
+                if op < 349:
+                    # REM_INT
                     a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
                         continue
-                    overflow('-')
+                    tos = int_rem(a, tos)
                     continue
-                # SWAP
-                a = pop()
-                moved = a
-                push(tos)
-                tos = moved
+                if op < 350:
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                # SETTLE
+                value = machine.settle(task, tos, len(frames))
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
                 continue
-            if op < 260:
-                # TOOL
-                push(tos)
-                tos = arg
+            if op < 353:
+                if op < 352:
+                    # SET_ELEMENT
+                    value = pop()
+                    tos = with_element(tos, arg, value)
+                    continue
+                # SET_INDEX
+                object = pop()
+                value = pop()
+                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                    object.items[tos] = value
+                else:
+                    write_element(object, tos, value)
+                tos = pop()
                 continue
-            # WRAP
-            tos = NONE_VALUE if tos is None else Some(tos)
+            if op < 354:
+                # SET_MEMBER
+                value = pop()
+                store_member(tos, arg, value)
+                tos = pop()
+                continue
+            # SET_PART
+            object = pop()
+            value = pop()
+            tos = store_index(object, tos, value)
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)

@@ -266,14 +266,20 @@ def _build_model(r: Reader, name: Any, instance: Any) -> ModelRef:
 
 
 def _lower_memory(w: Writer, value: MemoryRef) -> list[Any]:
-    return [value.name, w.clean(value.branch), [w.clean(part) if type(part) is str else part for part in value.key]]
+    key = [w.clean(part) if type(part) is str else part for part in value.key]
+    branch = w.clean(value.branch)
+    return [value.name, branch, key, *w.head(MemoryRef(value.name, branch, tuple(key)))]
 
 
-def _build_memory(r: Reader, name: Any, branch: Any, key: Any) -> MemoryRef:
+def _build_memory(r: Reader, name: Any, branch: Any, key: Any, store: Any, version: Any) -> MemoryRef:
     names = r.layout.keys[r.declared("MemoryRef", name)]
     if len(r.list(key)) not in (0, len(names)) or any(type(part) not in (str, int) for part in key):
         raise misshapen(f"a key that the memory {name} has not")
-    return MemoryRef(name, r.text(branch), tuple(key))
+    if store != r.layout.stores[name]:
+        raise misshapen(f"a store that the memory {name} has not")
+    made = MemoryRef(name, r.text(branch), tuple(key))
+    r.memories.append((made, r.index(version)))
+    return made
 
 
 def _build_keyed(r: Reader, name: Any) -> KeyedRef:

@@ -19,7 +19,7 @@ class Layout:
     """`numbers`: of struct classes and enum types by their identity; `names`: of declarations by kind of handle; `identity`: the
     hash of the image once it was asked for."""
 
-    __slots__ = ("program", "identity", "numbers", "names", "keys", "types")
+    __slots__ = ("program", "identity", "numbers", "names", "keys", "stores", "types")
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -33,6 +33,7 @@ class Layout:
         }  # fmt: skip
         self.names = {kind: frozenset(entry.name for entry in entries) for kind, entries in declared.items()}
         self.keys = {ref.name: tuple(getattr(ref, "names", ())) for ref in program.memories}
+        self.stores = {entry.name: _store(entry, image.memories) for entry in image.memories}
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
 
     def fields(self, number: int) -> tuple[Any, Any]:
@@ -45,6 +46,13 @@ class Layout:
         """An enum type, and one of its variants with the types of its payload."""
         decl = self.types.enum_type(self.program.types[number][1])
         return decl, decl.variants[variant]
+
+
+def _store(memory: Any, memories: Any) -> str | None:
+    """The name of the store of a memory, which is that of the memory a view shows (M-2.13)."""
+    of = memory if memory.of is None else memories[memory.of]
+    name: str | None = of.steps.get("store", {}).get("name")
+    return name
 
 
 def layout_of(program: Program) -> Layout:

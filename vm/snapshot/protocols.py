@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from ..linked import Code
     from ..tasks import Task
-    from ..values import Cell, Stream
+    from ..values import Cell, MemoryRef, Stream
     from .layout import Layout
 
     class Secrets(Protocol):
@@ -23,9 +23,15 @@ if TYPE_CHECKING:
         def value(self, name: str) -> str:
             """What comes in the place of a name."""
 
+    class Heads(Protocol):
+        """Of a handle of a memory: the name of its store, and the version of its log (M-14.6)."""
+
+        def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
+
     class Writer(Protocol):
         def place(self, value: Any) -> Any: ...
         def clean(self, text: str) -> str: ...
+        def head(self, ref: MemoryRef) -> tuple[str | None, int]: ...
         def function(self, code: Code) -> int: ...
         def type_number(self, made: Any, value: Any) -> int: ...
         def cell(self, cell: Cell) -> int: ...
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     class Reader(Protocol):
         layout: Layout
         streams: dict[str, Stream]
+        memories: list[tuple[MemoryRef, int]]
         holes: bool
 
         def stream_effect(self, key: Any) -> Any: ...

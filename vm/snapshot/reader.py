@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..link import Program
     from ..linked import Code
-    from ..values import Stream
+    from ..values import MemoryRef, Stream
     from .protocols import Secrets
 
 # What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
@@ -28,7 +28,8 @@ WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, Recu
 
 
 class Reader:
-    """`roots` is the plain data that the writer was given. `holes`: whether a struct may lack values of fields."""
+    """`roots` is the plain data that the writer was given. `memories`: the handles of memories with the versions their logs had.
+    `holes`: whether a struct may lack values of fields."""
 
     holes = False
 
@@ -40,6 +41,7 @@ class Reader:
         self._cells = [Cell() for _ in cells]
         self._tasks = [_ended_task(program) for _ in tasks]
         self._built: list[Any] = []
+        self.memories: list[tuple[MemoryRef, int]] = []
         self.streams: dict[str, Stream] = {}  # that have not ended, by the keys of the effects that began them
         for number, row in enumerate(rows):
             try:

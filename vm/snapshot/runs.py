@@ -14,6 +14,7 @@ from ..panics import Panic
 from ..tasks import DONE, READY, WAITING, Task
 from ..waits import HostCall
 from . import stores
+from .envelope import unseal
 from .errors import misshapen
 from .frames import lowered_frames, read_frames
 from .payloads import lowered_payload, read_payload, same_form
@@ -23,22 +24,27 @@ from .writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..link import Program
     from ..machine import Machine
-    from ..values import Stream
-    from .protocols import Secrets
+    from ..values import MemoryRef, Stream
+    from .protocols import Heads, Secrets
+
+    Check = Callable[[Any, list[tuple[MemoryRef, int]]], object]
 
 WHAT = "snapshot of a run"
 
 
 class Held:
     """What the host has of a machine: effects by key, of which tasks await some, and others have replies on their way or are to
-    be closed; what it runs, by the path of the task; `kept`: values that share with those of the machine."""
+    be closed; what it runs, by the path of the task; `kept`: values that share with those of the machine. `check` gets the
+    part of the host itself, and the handles of memories with their versions, before anything changes."""
 
-    def __init__(self, machine: Machine, kept: list[Any]) -> None:
+    def __init__(self, machine: Machine, kept: list[Any], check: Check) -> None:
         self.kept = kept
+        self.check = check
         tasks = [task for root in machine.roots for task in root.subtree()]
         awaited = [task.effect for task in tasks if task.effect is not None]
         self.awaited = {effect.key for effect in awaited}
@@ -76,19 +82,28 @@ def _effect(w: Writer, effect: Effect) -> list[Any]:
     return [effect.key, effect.kind, lowered_payload(w, effect.payload)]
 
 
-def written(machine: Machine, kept: list[Any], secrets: Secrets) -> bytes:
-    """`kept`: as `Held` has them."""
-    w = RunWriter(machine.program, secrets)
+def written(machine: Machine, kept: list[Any], secrets: Secrets, head: Heads, own: Any) -> bytes:
+    """`kept`: as `Held` has them; `own`: plain data of the host itself."""
+    w = RunWriter(machine.program, secrets, head)
     for root in machine.roots:
         for task in root.subtree():
             w.task(task)
     current = None if machine.current is None else w.task(machine.current)
     numbers = [machine.used, machine.created, machine.root_count]
     closed = [effect.key for effect in machine.closed]
-    return w.sealed(WHAT, [numbers, current, closed, stores.lowered(w, machine, True), [w.put(value) for value in kept]])
+    state = stores.lowered(w, machine, True)
+    return w.sealed(WHAT, [numbers, current, closed, state, [w.put(value) for value in kept], own])
 
 
 # ---------------------------------------------------------------- reading
+
+
+def own_part(program: Program, data: bytes) -> Any:
+    """What the host gave for itself, of a snapshot whose run is not taken up."""
+    try:
+        return unseal(data, WHAT, program)[3][-1]
+    except WRONG:
+        raise misshapen(f"the {WHAT} is malformed") from None
 
 
 class RunReader(Reader):
@@ -160,7 +175,7 @@ def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[l
     SnapshotError, and nothing of the host has changed, unless all of it fits what the host performs."""
     r = RunReader(machine.program, data, held, secrets)
     try:
-        numbers, current, closed, state, kept = r.roots
+        numbers, current, closed, state, kept, own = r.roots
         used, machine.created, machine.root_count = map(r.index, numbers)
         machine.reserve = machine.steps - used
         stores.read(r, state, True).replace(machine)
@@ -172,6 +187,7 @@ def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[l
         values = r.values(kept)
         if list(map(type, values)) != list(map(type, held.kept)):
             raise misshapen("values that the host has not kept")
+        held.check(own, r.memories)
     except WRONG:
         raise misshapen(f"the {WHAT} is malformed") from None
     for effect, task, payload in r.adopted:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..linked import Code
     from ..tasks import Task
     from ..values import Cell, Stream
-    from .protocols import Secrets
+    from .protocols import Heads, Secrets
 
 SHORT = 32  # code points: longer Strings have rows, since many places may hold one
 _SCALARS = frozenset({int, float, bool, type(None)})
@@ -29,13 +29,14 @@ _TEXT, _WITH_SECRETS = KINDS[:2]
 
 
 class Writer:
-    """In Strings of the program secrets stand by name; `clean` leaves them out of names (G-10.3)."""
+    """In Strings of the program secrets stand by name; `clean` leaves them out of names (G-10.3). `head` tells of memories."""
 
-    def __init__(self, program: Program, secrets: Secrets) -> None:
+    def __init__(self, program: Program, secrets: Secrets, head: Heads) -> None:
         self.program = program
         self.layout = layout_of(program)
         self.secrets = secrets
         self.clean = secrets.clean
+        self.head = head
         self.rows: list[list[Any]] = []
         self._places: dict[int, int] = {}  # rows of values by identity
         self._texts: dict[str, int] = {}

@@ -10,9 +10,11 @@ from ..bytecode.opcodes import BY_NAME
 from . import stack as s
 from .forms import Forms
 from .stack import Entry, depth, joined, slot_of
+from .text import keeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .facts import Facts
     from .stack import Kind, Limit
 
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
@@ -21,14 +23,21 @@ TOP, LOWEST = (1 << 63) - 1, -1 << 63
 
 
 class Arithmetic(Forms):
+    facts: Facts
+
     # ------------------------------------------------------------ Int
 
     def checked(self, sign: str, low: int, high: int) -> None:
         """An operation on two Ints whose exact result is between `low` and `high`."""
         a, b = parts = self.taken(2)
         text = f"{a.text} {sign} {b.text}"
+        key = (sign, a.name, b.name)
         if low >= LOWEST and high <= TOP:
             self.give(f"({text})", parts, s.INT)
+        elif key in self.facts.results:
+            name = self.facts.results[key]
+            self.read.add(name)
+            self.push(Entry(name, s.INT, uses=frozenset({name})))
         else:
             fault = f"{self.here()}overflow({sign!r})"
             if low >= LOWEST:
@@ -37,10 +46,21 @@ class Arithmetic(Forms):
                 test = f"(w := {text}) < -{HALF} and w < {LOWEST}"
             else:
                 test = f"((w := {text}) > {HALF} or w < -{HALF}) and (w > {TOP} or w < {LOWEST})"
-            self.push(Entry(f"({fault} if {test} else w)", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
+            text = f"{fault} if {test} else w"
+            self.push(Entry(f"({text})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
+            if a.name and b.name:
+                self.keep_result(key, text)
         result = self.stack[-1]
         result.low = low if low > LOWEST // 2 else None  # what is near the end is only known not to overflow here
         result.high = high if high < TOP // 2 else None
+
+    def keep_result(self, key: tuple[str, ...], text: str) -> None:
+        """The result on top goes into a variable too, where the same operation comes again."""
+        entry, name = self.stack[-1], self.temporary()
+        entry.bare = (name, f"({text})")
+        entry.text = f"({keeping(name)}{text})"
+        entry.uses |= {name}
+        self.facts.results[key] = name
 
     def op_ADD_INT(self, operand: int) -> None:
         a, b = self.stack[-2:]
@@ -50,8 +70,10 @@ class Arithmetic(Forms):
             self.stack[-1].counts = a.text
 
     def op_SUB_INT(self, operand: int) -> None:
-        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
-        self.checked("-", low - other_high, high - other_low)
+        a, b = self.stack[-2:]
+        (low, high), (other_low, other_high) = bounds(a), bounds(b)
+        least = 1 if (b.text, a.text) in self.facts.less else LOWEST * 2
+        self.checked("-", max(low - other_high, least), high - other_low)
 
     def op_MUL_INT(self, operand: int) -> None:
         (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
@@ -59,33 +81,49 @@ class Arithmetic(Forms):
         self.checked("*", min(products), max(products))
 
     def division(self, sign: str, slow: str) -> None:
-        b = self.pop()
+        b, a = self.stack[-1], self.stack[-2]
         divisor = b.low if b.low is not None and b.low == b.high and b.low > 0 else None
-        a = self.pop()
-        if divisor is not None and a.low is not None and a.low >= 0:
-            self.give(f"({a.text} {sign} {b.text})", [a], s.INT)
-        elif divisor is not None and not a.simple:
+        natural = a.low is not None and a.low >= 0
+        exact = sign == "//" and bool(divisor) and a.divisor is not None and a.divisor % (divisor or 1) == 0
+        if b.low is None or b.low <= 0:
+            self.divided(sign, slow, natural)
+        elif natural or exact:
+            self.binary(sign, s.INT)
+        elif divisor is None or a.simple:
+            if not (a.simple and b.simple):
+                self.settle()
+            b, a = self.named(self.pop()), self.named(self.pop())
+            self.give(f"({a.text} {sign} {b.text} if {a.text} >= 0 else {slow}({a.text}, {b.text}))", [a, b], s.INT)
+        else:
+            b, a = self.pop(), self.pop()
             text = f"(w {sign} {b.text} if (w := {a.text}) >= 0 else {slow}(w, {b.text}))"
             self.push(Entry(text, s.INT, pure=a.pure, uses=a.uses, deep=a.deep + 1))
-        elif divisor is not None:
-            self.give(f"({a.text} {sign} {b.text} if {a.text} >= 0 else {slow}({a.text}, {b.text}))", [a], s.INT)
-        else:
-            self.push(a)
-            self.push(b)
-            self.settle()
-            b = self.named(self.pop())
-            a = self.named(self.pop())
-            quick = f"{a.text} {sign} {b.text} if {a.text} >= 0 and {b.text} > 0"
-            text = f"({quick} else {self.here()}{slow}({a.text}, {b.text}))"
-            self.push(Entry(text, s.INT, pure=False, uses=joined([a, b]), deep=1))
         if divisor is not None:
-            result = self.stack[-1]
-            natural = a.low is not None and a.low >= 0
-            if sign == "%":
-                result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
-                result.hope = not natural
-            elif natural:
-                result.low, result.high = 0, (TOP if a.high is None else a.high) // divisor
+            self.bounded(sign, divisor, a, natural)
+
+    def divided(self, sign: str, slow: str, natural: bool) -> None:
+        """By what may be 0 or less."""
+        self.settle()
+        b, a = self.named(self.pop()), self.named(self.pop())
+        test = f"{b.text} > 0" if natural else f"{a.text} >= 0 and {b.text} > 0"
+        text = f"({a.text} {sign} {b.text} if {test} else {self.here()}{slow}({a.text}, {b.text}))"
+        self.push(Entry(text, s.INT, pure=False, uses=joined([a, b]), deep=1))
+
+    def bounded(self, sign: str, divisor: int, a: Entry, natural: bool) -> None:
+        """What is known of a quotient or rest by a constant."""
+        result = self.stack[-1]
+        if sign == "//":
+            result.low = 0 if natural else None
+            result.high = (TOP if a.high is None else a.high) // divisor if natural else None
+            return
+        result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
+        result.hope = not natural
+        if not natural:
+            result.zero = Entry(f"({a.text} % {divisor})", s.INT, pure=a.pure, uses=a.uses, deep=a.deep + 1)
+        elif slot_of(a.text) >= 0:
+            result.zero = Entry(result.text, s.INT, pure=result.pure, uses=result.uses, deep=result.deep)
+        if result.zero is not None and slot_of(a.text) >= 0:
+            result.zero.rest_of, result.zero.divisor = a.text, divisor
 
     def op_NEG_INT(self, operand: int) -> None:
         low, high = bounds(self.stack[-1])
@@ -168,9 +206,19 @@ class Arithmetic(Forms):
     def ordered(self, sign: str) -> None:
         """Two Ints, and what follows for locals among them."""
         a, b = self.stack[-2:]
+        rest = a.zero if sign in ("==", "!=") and b.text == "0" else None
+        if rest is not None:  # for that it does not matter which sign a rest has
+            self.stack[-2] = rest
         self.binary(sign, s.BOOL)
         if a.kind[0] == b.kind[0] == "int":
             self.stack[-1].if_true, self.stack[-1].if_false = follows(sign, a, b), follows(OPPOSITE[sign], a, b)
+            self.stack[-1].less_true, self.stack[-1].less_false = ordering(sign, a, b), ordering(OPPOSITE[sign], a, b)
+        if rest is not None and rest.rest_of:
+            limit = (slot_of(rest.rest_of), None, None, None, rest.divisor)
+            if sign == "==":
+                self.stack[-1].if_true += (limit,)
+            else:
+                self.stack[-1].if_false += (limit,)
 
     def op_EQ_INT(self, operand: int) -> None:
         self.ordered("==")
@@ -230,6 +278,7 @@ class Arithmetic(Forms):
         if part.kind[0] == "bool":
             self.give(f"(not {part.text})", [part], s.BOOL)
             self.stack[-1].if_true, self.stack[-1].if_false = part.if_false, part.if_true
+            self.stack[-1].less_true, self.stack[-1].less_false = part.less_false, part.less_true
         else:
             self.push(part)
             self.generic(BY_NAME["NOT"], 0)
@@ -264,9 +313,18 @@ class Arithmetic(Forms):
         name = self.constant(BY_NAME["IS_VARIANT"], operand)
         number = self.image.constants[operand][1][1]
         if part.kind[0] == "enum" and part.kind[1] == self.image.constants[operand][1][0]:
-            self.give(f"({part.text}.variant == {number})", [part], s.BOOL)
-            if slot_of(part.text) >= 0:
-                self.stack[-1].if_true = ((slot_of(part.text), None, None, number),)
+            if slot_of(part.text) < 0:
+                self.give(f"({part.text}.variant == {number})", [part], s.BOOL)
+                return
+            kept = self.facts.variants.get(part.text)
+            if kept is None:  # the next arm asks for it again
+                self.facts.variants[part.text] = kept = self.temporary()
+                text = f"(({keeping(kept)}{part.text}.variant) == {number})"
+            else:
+                self.read.add(kept)
+                text = f"({kept} == {number})"
+            self.push(Entry(text, s.BOOL, pure=False, uses=frozenset({part.text, kept}), deep=2))
+            self.stack[-1].if_true = ((slot_of(part.text), None, None, number, None),)
         else:
             text = f"(type({part.text}) is EnumValue and {part.text}.decl is {name}.decl and {part.text}.variant == {number})"
             self.give(text, [part], s.BOOL)
@@ -282,7 +340,14 @@ def follows(sign: str, a: Entry, b: Entry) -> tuple[Limit, ...]:
     least = None if a.low is None else a.low + step
     most = None if b.high is None else b.high - step
     found = [(a, a.low if sign != "==" else b.low, most), (b, least, b.high if sign != "==" else a.high)]
-    return tuple([(slot_of(part.text), low, high, None) for part, low, high in found if slot_of(part.text) >= 0])
+    return tuple([(slot_of(part.text), low, high, None, None) for part, low, high in found if slot_of(part.text) >= 0])
+
+
+def ordering(sign: str, a: Entry, b: Entry) -> tuple[tuple[str, str], ...]:
+    """The locals of which one is less than the other where two Ints compare so."""
+    if sign not in "<>" or slot_of(a.text) < 0 or slot_of(b.text) < 0:
+        return ()
+    return ((a.text, b.text),) if sign == "<" else ((b.text, a.text),)
 
 
 def bounds(entry: Entry) -> tuple[int, int]:

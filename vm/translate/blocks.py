@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from .calls import Calls
-from .facts import Facts
+from .counting import counting
+from .facts import QUIET, Facts
 from .flow import ENDS, Flow, Unshaped
 from .stack import Entry, canonical_stack
-from .text import Branch, Line, Loop
+from .text import Branch, Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .text import Statement
 
-NEXT, STORE, POP = (BY_NAME[name].number for name in ("NEXT", "STORE", "POP"))
+NEXT = BY_NAME["NEXT"].number
+SHORT = 12  # instructions that stand in a loop though they come behind it
 DEEPEST = 150  # blocks nested in one another
 
 
@@ -50,6 +52,7 @@ class Shaper(Calls):
         self.uses_g = False
         self.level = 0
         self.instructions = flow.facts.instructions
+        self.counting = {} if self.metered else counting(flow, self.image)
         self.ends: dict[int, Facts] = {}  # what is known at the end of a block, before it branches
         self.joins = self._joins()
         self.merged: dict[int, list[int]] = {}  # blocks whose conditions have joined that of another
@@ -78,8 +81,9 @@ class Shaper(Calls):
             parent, ended = block.idom, False
             for loop in loops:  # outermost first
                 if parent in loop.body and start not in loop.body:
-                    walk = self.instructions[parent][1] == NEXT
-                    ended = walk or bool(block.succs) or self.flow.is_merge(start)
+                    walk = self.instructions[parent][1] == NEXT or parent in self.counting
+                    around = min([other.body for other in loops if parent in other.body], key=len)
+                    ended = walk or not self.short(start) or not around.issuperset(block.preds)
                     if ended:
                         parent = loop.start
                     break
@@ -87,12 +91,24 @@ class Shaper(Calls):
                 found.setdefault(parent, []).append(start)
         return found
 
+    def short(self, start: int) -> bool:
+        """Whether what comes behind a loop is done before it ends: where control ends there, or a few instructions lead to where
+        others come to as well."""
+        block = self.flow.blocks[start]
+        if not block.succs:
+            return True
+        target = block.succs[0][0]
+        alone = len(block.succs) == 1 and not block.body and block.end - start <= SHORT
+        return alone and not self.metered and (target not in self.flow.blocks or self.flow.is_merge(target))
+
     def node(self, start: int) -> None:
         """The block, and everything that it dominates."""
         self.level += 1
         if self.level > DEEPEST:
             raise Unshaped("nested too deeply")
-        block = self.flow.blocks[start]
+        block, lists = self.flow.blocks[start], self.lists
+        # in a block that leaves a loop for good, nothing is known of what other variables see
+        self.lists = {name: loop for name, loop in lists.items() if start in self.flow.blocks[loop].body}
         joins = self.joins.get(start, [])
         outside = [join for join in joins if block.body and join not in block.body]
         inside = [join for join in joins if join not in outside]
@@ -104,6 +120,7 @@ class Shaper(Calls):
             self.within(start, inside)
         for join in outside:
             self.behind(join)
+        self.lists = lists
         self.level -= 1
 
     def within(self, start: int, inside: list[int]) -> None:
@@ -142,7 +159,12 @@ class Shaper(Calls):
         self.marked = frozenset()
         parent = self.flow.blocks[start].idom if start in self.flow.blocks else start
         ended = self.ends.get(parent) if parent != start else None
-        self.facts = Facts() if ended is None else ended.limited(self.flow.stored_between(parent, start))
+        self.facts = Facts()
+        if ended is not None:
+            between = self.flow.between(parent, start)
+            stored = [slot for block in between for slot in self.flow.stored(block)]
+            quiet = between and not self.flow.blocks[start].body and self.flow.numbers(between) <= QUIET
+            self.facts = ended.kept(stored) if quiet else ended.limited(stored)
         for position, entry in enumerate(self.stack):
             known = self.known.get((start, position))
             if known is not None:
@@ -153,119 +175,6 @@ class Shaper(Calls):
         for position, entry in enumerate(self.stack):
             self.store((target, position), entry)
         self.canonical()
-
-    # ------------------------------------------------------------ loops
-
-    def loop(self, start: int, inside: list[int]) -> None:
-        walk = self.instructions[start][1] == NEXT
-        frame = Frame(start, True)
-        self.frames.append(frame)
-        iterator = self.flow.facts.depths[start] - 1
-        statement = Loop(f"for v{iterator} in s{iterator}:" if walk else "while True:")
-        opened = self.open_lists(start)
-        before, self.out = self.out, statement.body
-        if walk:
-            exhausted = self.walk(start, statement, inside, iterator)
-        else:
-            self.enter_canonical(start)
-            self.poll(start)
-            self.within(start, inside)
-            exhausted = -1
-        self.out = before
-        self.out.append(statement)
-        self.frames.pop()
-        self.lists = opened
-        if walk:
-            self.exhausted(frame, statement, exhausted, iterator)
-        self.after_loop(frame)
-
-    def open_lists(self, start: int) -> dict[str, bool]:
-        """Put the lists of arrays into variables for all of a loop; gives those that were there before."""
-        before = self.lists
-        self.enter_canonical(start)
-        for slot, written in self.storage.kept(self.flow, self.flow.blocks[start].body).items():
-            if f"l{slot}" not in before and self.local(slot).kind[0] in ("array", "map"):
-                self.lists = {**self.lists, f"l{slot}": written}
-                self.out.append(f"a{slot} = l{slot}.items")
-                if written:
-                    self.out.append(f"b{slot} = None")
-        return before
-
-    def walk(self, start: int, statement: Loop, inside: list[int], iterator: int) -> int:
-        """The body of a `for`; gives the index where it goes on when there are no more elements."""
-        taken = self.flow.blocks[start].succs[1][0]
-        self.frames += [Frame(join, False) for join in reversed(inside)]
-        self.enter_canonical(start)
-        self.ends[start] = self.facts.copy()
-        following = start + 1
-        block = self.flow.blocks.get(following)
-        alone = block is not None and not self.flow.is_merge(following) and not block.body
-        at, number, operand = self.instructions[following]
-        if alone and number == STORE and following + 1 < (block.end if block else 0):
-            statement.head = f"for l{operand} in s{iterator}:"
-            self.store(operand, self.walked.get(iterator, Entry("")))
-            self.assigned_here(operand, self.walked.get(iterator, Entry("")))
-            self.skip = following
-        else:
-            known = self.walked.get(iterator, Entry(""))
-            self.stack.append(Entry(f"v{iterator}", known.kind, low=known.low, high=known.high))
-        self.poll(self.skip + 1 if self.skip == following else following)
-        if self.skip == following:
-            self.go(following, start)
-        else:
-            self.go(self.flow.blocks[start].succs[0][0], start)
-        for join in inside:
-            self.behind(join)
-        return taken
-
-    def poll(self, index: int) -> None:
-        """At the head of a loop: the stop flag, and what fuel was counted."""
-        site = f"{self.place(index, self.stack)}raise Leave"
-        stop = Branch("S")
-        stop.yes.append(site)
-        if self.metered:
-            paying = Branch("n > 4096")
-            paying.yes += ["F[0] -= n", "n = 0"]
-            low = Branch("F[0] < LOW")
-            low.yes.append(site)
-            paying.yes.append(low)
-            self.out.append(paying)
-        self.out.append(stop)
-
-    def exhausted(self, frame: Frame, statement: Loop, target: int, iterator: int) -> None:
-        line = Line()
-        before, self.out = self.out, statement.otherwise
-        self.charge(self.costs[target])
-        self.enter_canonical(frame.to)
-        self.pop()
-        for position, entry in enumerate(self.stack):
-            self.store((target, position), entry)
-        self.out.append(line)
-        self.out = before
-        frame.exits.setdefault(target, []).append(line)
-
-    def after_loop(self, frame: Frame) -> None:
-        """Behind a loop: on to where its exits go."""
-        targets = sorted(frame.exits)
-        if len(targets) == 1:
-            self.enter_canonical(targets[0])
-            self.jump(targets[0])
-            return
-        self.uses_g = self.uses_g or bool(targets)
-        before, branches = self.out, []
-        for target in targets:
-            for line in frame.exits[target]:
-                line.text = f"g = {target + 1}"
-            branch = Branch(f"g == {target + 1}")
-            self.out = branch.yes
-            self.out.append("g = 0")
-            self.enter_canonical(target)
-            self.jump(target)
-            branches.append(branch)
-        for branch, following in zip(branches, branches[1:], strict=False):
-            branch.no.append(following)
-        self.out = before
-        self.out += branches[:1]
 
     # ------------------------------------------------------------ jumps
 
@@ -346,6 +255,9 @@ class Shaper(Calls):
     def ended(self, start: int, last: int) -> None:
         self.at = last
         self.go(self.flow.blocks[start].succs[0][0], start)
+
+    def loop(self, start: int, inside: list[int]) -> None:
+        raise NotImplementedError
 
     def step(self, at: int) -> int:
         """Translate an instruction; gives the index of the next one."""

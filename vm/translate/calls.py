@@ -32,7 +32,7 @@ class Calls(Places):
         super().__init__(program, known)
         self.graph = graph
         self.body = body
-        self.unmarked, self.moved = body.unmarked, body.moved
+        self.unmarked, self.moved, self.unnamed = body.unmarked, body.moved, body.unnamed
         self.function = body.root.function
         self.metered = metered
         self.lookups: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .facts import Facts, Storage
+    from .facts import Storage
     from .intrinsics import Intrinsic
     from .stack import Kind, Limit
 
@@ -31,11 +31,12 @@ SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 
 
 class Expressions(Making):
-    """`lists`: arrays whose list is in a variable throughout a loop, and whether that is written. `storage`: uses of locals."""
+    """`lists`: arrays whose list is in a variable throughout a loop, and the head of that. `roomy`: by array, the instructions
+    that put an element into it of which a loop knows before whether there is room. `storage`: uses of locals."""
 
-    facts: Facts
     storage: Storage
-    lists: dict[str, bool]
+    lists: dict[str, int]
+    roomy: dict[str, frozenset[int]]
 
     # ------------------------------------------------------------ constants
 
@@ -89,7 +90,13 @@ class Expressions(Making):
 
     def op_GET_FIELD(self, operand: int) -> None:
         part = self.pop()
-        self.give(f"{part.text}.f{operand}", [part], self.kinds.field(part.kind, operand))
+        kind = self.kinds.field(part.kind, operand)
+        found = self.facts.elements.get((part.name, f".f{operand}"))
+        if found is not None:
+            self.read.add(found[0])
+            self.push(Entry(found[0], kind, pure=False, uses=frozenset({found[0]})))
+            return
+        self.give(f"{part.text}.f{operand}", [part], kind)
         self.stack[-1].pure = False  # a write may come between
 
     def op_GET_ELEMENT(self, operand: int) -> None:
@@ -114,7 +121,7 @@ class Expressions(Making):
         """A position that was not refused is one of an array."""
         slot = slot_of(index.text)
         if slot >= 0:
-            self.learn([(slot, 0, LONGEST, None)])
+            self.learn([(slot, 0, LONGEST, None, None)])
             self.facts.slots[slot].kind = s.INT
 
     def learn(self, limits: Iterable[Limit]) -> None:
@@ -128,9 +135,7 @@ class Expressions(Making):
     def op_INDEX_ARRAY(self, operand: int) -> None:
         index = self.pop()
         if not index.simple:
-            self.push(index)
-            self.settle()
-            index = self.named(self.pop())
+            index = self.position_named(index)
         array = self.pop()
         kind = self.inner(array.kind)
         found = self.facts.elements.get((array.text, index.text))
@@ -140,12 +145,26 @@ class Expressions(Making):
         elif array.simple:
             text = f"({self.element(array, index)})"
             self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
-            if slot_of(array.text) in self.storage.repeated and index.text[0] != "t":
+            again = index.text[0] != "t" or index.text in self.facts.results.values()
+            if slot_of(array.text) in self.storage.repeated and again:
                 self.keep_element(array.text, index.text)
         else:
             text = f"({self.at_element('x', index.text)}(x := {array.text}).items[{self.position(index)}])"
             self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
         self.reached(index)
+
+    def position_named(self, index: Entry) -> Entry:
+        """A position under a name; the same sum of locals has the same one."""
+        key = (index.text, *sorted(index.uses))
+        found = self.facts.results.get(key)
+        if found is not None and index.pure:
+            return Entry(found, s.INT, uses=frozenset({found}), low=index.low, high=index.high)
+        self.push(index)
+        self.settle()
+        named = self.named(self.pop())
+        if index.pure and index.uses:
+            self.facts.results[key] = named.text
+        return named
 
     def keep_element(self, array: str, index: str) -> None:
         """The element on top goes into a variable too, for the next read."""
@@ -200,15 +219,17 @@ class Expressions(Making):
                 parts = self._named_all(parts)
             self.give(f"({self.written_out(form, parts, operand)})", parts, kind, fails=form.fails)
             self.stack[-1].pure = False
+            if form.listed:
+                self.stack[-1].listed = f"({self.here()}{self.written_out(form, parts, operand, form.listed)})"
             if form.low is not None:
                 self.stack[-1].low, self.stack[-1].high = form.low, LONGEST
             return
         self.give(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
 
-    def written_out(self, form: Intrinsic, parts: list[Entry], operand: int) -> str:
+    def written_out(self, form: Intrinsic, parts: list[Entry], operand: int, text: str = "") -> str:
         texts = [part.text for part in parts]
         room = (parts[-1].length or 0) + 1
-        return form.text.format(*texts, items=self.items(texts[0]), body=f"B{operand}", room=room)
+        return (text or form.text).format(*texts, items=self.items(texts[0]), body=f"B{operand}", room=room)
 
     def optional(self, form: Intrinsic, parts: list[Entry], kind: Kind, operand: int) -> bool:
         """A method that gives an Option or Result, of which none is made unless it is wanted."""
@@ -258,6 +279,7 @@ class Expressions(Making):
         items = self.items(array.text)
         self.statement(f"{self.here()}{name} = {items}.pop() if {items} else END")
         self.facts.written(array.text)
+        self.facts.spare |= {array.text} & self.lists.keys()
         self.push(Entry(f"popped({name})", MOVED, pure=False, uses=frozenset({name}), deep=1))
         self.stack[-1].raw, self.stack[-1].inside = name, self.inner(array.kind)
 
@@ -266,11 +288,34 @@ class Expressions(Making):
         self.put(parts[0].text, parts[1].kind)
         array, value = self._named_all(parts)
         items = self.items(array.text)
-        room = Branch(f"len({items}) < M")
-        room.yes.append(f"{self.here()}{items}.append({value.text})")
+        append = f"{self.here()}{items}.append({value.text})"
+        room = Branch(self.room_in(array.text))
+        room.yes.append(append)
         room.no.append(f"{self.here()}collection_too_long()")
-        self.out.append(room)
+        if self.asks_later(array.text, self.at):
+            self.forget(array.text)
+            quick = Branch(f"m{array.text[1:]}")
+            quick.yes.append(append)
+            before, self.out = self.out, quick.no
+            self.own_list(slot_of(array.text))
+            self.out = before
+            room.condition = f"len({items}) < M"
+            quick.no.append(room)
+            room = quick
+        self.out += [append] if array.text in self.facts.spare else [room]
+        self.facts.spare = frozenset()
         self.push(Entry("None", s.NIL))
+
+    def room_in(self, array: str) -> str:
+        """Whether an Array or Map can take one element more."""
+        test = f"len({self.items(array)}) < M"
+        return f"m{array[1:]} or {test}" if self.at in self.roomy.get(array, ()) else test
+
+    def asks_later(self, name: str, by: int) -> bool:
+        raise NotImplementedError
+
+    def own_list(self, slot: int) -> None:
+        raise NotImplementedError
 
     def set_entry(self) -> None:
         raise NotImplementedError

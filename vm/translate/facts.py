@@ -43,36 +43,75 @@ KEEPING = frozenset(
 SHOWING = frozenset({BY_NAME[name].number for name in ("CALL", "SOME", "OK", "ERR", "UNWRAP", "TRY")})
 
 
+# These do not change a container, and only the last two let anything else see it.
+QUIET = frozenset(
+    op.number for op in OPCODES if op.name in (
+        "CONST", "INT", "NIL", "TRUE", "FALSE", "NONE", "POP", "DUP", "SWAP", "LOAD", "STORE", "NOT", "GET_FIELD", "GET_ELEMENT",
+        "GET_PAYLOAD", "INDEX_ARRAY", "LENGTH", "INT_TO_FLOAT", "JUMP", "JUMP_IF", "JUMP_UNLESS", "UNWRAP", "SHARE",
+    ) or op.name.endswith(("_INT", "_FLOAT")) or op.name.startswith("IS_")
+)  # fmt: skip
+
+
 class Facts:
     """`slots`: what is known of locals here, beside what holds everywhere; its text is the local with the same value.
-    `elements`: by array and position, both as texts, the variable with the element and whether nothing else sees it. `owned`:
-    variables of arrays that nothing else sees."""
+    `elements`: by array and position, both as texts, the variable with the element and whether nothing else sees it; by struct
+    and field too, where that holds a scalar. `owned`: variables of arrays that nothing else sees. `opened`: arrays with a list in
+    a variable that a write has asked about already, and the loop that it is kept in. `variants`: by variable with an enum value,
+    the variable with its variant. `spare`: arrays with room for one element more. `results`: by an operation on Ints and its
+    variables, the variable with its result. `less`: pairs of variables of which the first is less than the second."""
 
-    __slots__ = ("slots", "elements", "owned")
+    __slots__ = ("slots", "elements", "owned", "opened", "variants", "spare", "results", "less")
 
     def __init__(self) -> None:
         self.slots: dict[int, Entry] = {}
         self.elements: dict[tuple[str, str], tuple[str, bool]] = {}
         self.owned: frozenset[str] = frozenset()
+        self.opened: frozenset[tuple[str, int]] = frozenset()
+        self.variants: dict[str, str] = {}
+        self.spare: frozenset[str] = frozenset()
+        self.results: dict[tuple[str, ...], str] = {}
+        self.less: frozenset[tuple[str, str]] = frozenset()
 
     def copy(self) -> Facts:
         other = Facts()
         other.slots, other.elements, other.owned = self.slots.copy(), self.elements.copy(), self.owned
+        other.opened, other.variants, other.spare = self.opened, self.variants.copy(), self.spare
+        other.results, other.less = self.results.copy(), self.less
         return other
 
     def limited(self, stored: Iterable[int]) -> Facts:
         """What still holds of locals when these were assigned."""
         other = Facts()
+        other.opened = self.opened
         changed = set(stored)
         for slot, entry in self.slots.items():
             if slot not in changed:
                 lost = entry.text != f"l{slot}" and int(entry.text[1:]) in changed
                 other.slots[slot] = entry.renamed(f"l{slot}") if lost else entry
+        gone = {f"l{slot}" for slot in changed}
+        other.less = frozenset([pair for pair in self.less if gone.isdisjoint(pair)])
+        return other
+
+    def kept(self, stored: Iterable[int]) -> Facts:
+        """The same where nothing else was done than to compute, and to assign these."""
+        other = self.copy()
+        for slot in stored:
+            other.changed(f"l{slot}")
+        other.shown()
+        other.slots = self.limited(stored).slots
+        for key, (variable, _) in list(other.elements.items()):
+            if "s" in (key[0][0], key[1][0], variable[0]):  # the operand stack is another one
+                del other.elements[key]
+        other.results = {key: name for key, name in other.results.items() if not any(part[0] == "s" for part in (name, *key))}
         return other
 
     def changed(self, name: str) -> None:
         """A variable has another value."""
         self.owned -= {name}
+        self.spare -= {name}
+        self.variants.pop(name, None)
+        self.less = frozenset([pair for pair in self.less if name not in pair])
+        self.results = {key: found for key, found in self.results.items() if name != found and name not in key}
         for slot, entry in list(self.slots.items()):
             if name in (entry.text, f"l{slot}"):
                 self.slots[slot] = entry.renamed(f"l{slot}")
@@ -87,6 +126,11 @@ class Facts:
         for key in list(self.elements):
             if key[0] == array or (array[0] != "l" and key[0][0] != "l"):
                 del self.elements[key]
+
+    def replaced(self, field: int) -> None:
+        """A field of a struct was assigned; variables may hold the same one."""
+        for key in [key for key in self.elements if key[1] == f".f{field}"]:
+            del self.elements[key]
 
     def shown(self, array: str | None = None) -> None:
         """Others may see the elements: of an array, or of all, and these arrays too."""
@@ -108,7 +152,7 @@ class Facts:
     def forgotten(self) -> None:
         """Anything may have been done to elements."""
         self.elements.clear()
-        self.owned = frozenset()
+        self.owned = self.spare = frozenset()
 
 
 class Storage:
@@ -167,14 +211,31 @@ class Storage:
     def use(self, number: int, by: int, position: int) -> int:
         if by < 0:
             return 0
-        _, consumer, operand = self.instructions[by]
+        consumer = self.instructions[by][1]
         if consumer == CALL_BUILTIN and position == 0:
-            kind, value = self.image.constants[operand]
-            called = tuple(value) if kind == im.K_BUILTIN else ()
+            called = self.called(by)
             return 1 if called in READ_BY else 2 if called in WRITTEN_BY and number == LOAD_OWN else 0
         if number == LOAD_OWN:
             return 2 if WRITES.get(consumer) == position else 0
         return 1 if READS.get(consumer) == position else 0
+
+    def growing(self, flow: Flow, body: frozenset[int], slot: int, word: str) -> frozenset[int]:
+        """The instructions of these blocks that may put an element more into a local's Array or Map."""
+        found: set[int] = set()
+        for at, use in self.uses.get(slot, {}).items():
+            by = self.consumer(at)[0] if use == 2 else -1
+            inside = by >= 0 and any(start <= at < flow.blocks[start].end for start in body)
+            if inside and (word == "map" or self.called(by) == ("Array", "push")):
+                found.add(by)
+        return frozenset(found)
+
+    def called(self, at: int) -> tuple[str, ...]:
+        """The built-in that an instruction calls, () for any other."""
+        _, number, operand = self.instructions[at]
+        if number != CALL_BUILTIN:
+            return ()
+        kind, value = self.image.constants[operand]
+        return tuple(value) if kind == im.K_BUILTIN else ()
 
     def kept(self, flow: Flow, body: frozenset[int]) -> dict[int, bool]:
         """The locals whose list may stay in a variable throughout a loop, and whether it writes them: they are not

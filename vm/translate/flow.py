@@ -186,18 +186,20 @@ class Flow:
                 pending += self.blocks[start].preds
         self.blocks[head].body = frozenset(body)
 
-    def stored_between(self, parent: int, start: int) -> set[int]:
-        """The locals that may be assigned on a way from the end of a block that dominates another to the beginning of that."""
+    def between(self, parent: int, start: int) -> set[int]:
+        """The blocks on a way from the end of one that dominates another to the beginning of that."""
         seen = {parent}
         pending = list(self.blocks[start].preds)
-        found: set[int] = set()
         while pending:
             block = pending.pop()
             if block not in seen:
                 seen.add(block)
-                found |= self.stored(block)
                 pending += self.blocks[block].preds
-        return found
+        return seen - {parent}
+
+    def numbers(self, blocks: set[int]) -> set[int]:
+        """The opcodes of blocks."""
+        return {self.facts.instructions[at][1] for start in blocks for at in range(start, self.blocks[start].end)}
 
     def stored(self, start: int) -> frozenset[int]:
         """The locals that a block assigns, or owns."""

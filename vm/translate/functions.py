@@ -6,6 +6,8 @@ is kept.
 
 from __future__ import annotations
 
+import re
+
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..link import run_costs
@@ -15,10 +17,10 @@ from .facts import Storage
 from .flow import Flow, Unshaped
 from .inlining import Body
 from .kinds import joint
-from .moving import moved
+from .moving import moved, read_after, unnamed
 from .parts import Part
 from .stack import Entry, canonical_stack
-from .text import Branch, printed
+from .text import Branch, printed, stores
 from .translator import Translator
 
 TYPE_CHECKING = False
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8
+LOCAL = re.compile(r"\bl(\d+)\b")
 CALL = BY_NAME["CALL"].number
 
 
@@ -76,7 +79,8 @@ class Function:
         bear it out."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
-        self.facts.moved = moved(self.facts, flow)
+        self.flow = flow
+        self.facts.moved, self.facts.unnamed = moved(self.facts, flow), unnamed(self.facts)
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
         refuted: set[Any] = set()
@@ -156,9 +160,27 @@ class Function:
         return self._part(f"u{self.number}_{first}", parameters, [*beginning, *statements], translator)
 
     def _part(self, name: str, parameters: list[str], statements: list[Any], translator: Translator) -> Part:
+        self._omit_stores(statements, translator)
         source, places = printed(f"def {name}({', '.join(parameters)}):", statements, translator.read)
         sites = translator.sites
         return Part(name, self.facts.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
+
+    def _omit_stores(self, statements: list[Any], translator: Translator) -> None:
+        """Hidden locals that neither the text reads nor the interpreter would where control leaves are not assigned."""
+        texts: list[str] = []
+        found = stores(statements, texts)
+        if not found:
+            return
+        leaving = [site for site in translator.sites if site.stack is not None]
+        texts += [name for site in leaving for name in (*(site.stack or ()), *(site.again or ()))]
+        texts += [name for site in translator.sites for name in site.element or ()]
+        read = {int(number) for text in texts for number in LOCAL.findall(text)}
+        if read.issuperset([store.slot for store in found]):
+            return
+        read |= read_after(self.facts, self.flow, {site.index for site in leaving})
+        for store in found:
+            if store.slot not in read:
+                store.text = None
 
     def loops(self) -> dict[int, frozenset[int]]:
         """The loops that are worth translating by themselves: those that the interpreter is not needed in. By the index of their
@@ -179,10 +201,10 @@ def meet(slot: Any, entries: list[Entry]) -> Entry:
     """What holds of all that is stored in a local. One that only counts, in small steps and from far off, does not come to the
     end."""
     kind = joint([entry.kind for entry in entries])
-    lows = [entry.low for entry in entries]
+    lows = [-1 if entry.low is None else entry.low for entry in entries]
     fixed = [entry for entry in entries if entry.counts != f"l{slot}"]
     highs = [entry.high for entry in fixed if entry.high is not None]
-    low = 0 if all(known is not None and known >= 0 for known in lows) else None
+    low = None if min(lows) < 0 else min(1, *lows)  # nothing between, so that this comes to an end
     high = max(highs, default=None) if len(highs) == len(fixed) else None
     if len(fixed) < len(entries):
         high = high + s.COUNTED if high is not None and high <= s.COUNTED else None

@@ -35,7 +35,8 @@ class Body:
     """Runs parallel to `instructions`, whose offsets are their indexes: `depths`, `places` (index in its function, which
     function). By index: `handlers`, `kept` (depth of the stack in the handler), `typed` (type of the top of the stack), `wraps`
     (what becomes of an error on its way). `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read
-    again, `arguments`: of what a known function is given. `starts`: index of each instruction of the outermost function."""
+    again, `arguments`: of what a known function is given, `unnamed`: STORE of hidden locals. `starts`: index of each instruction
+    of the outermost function."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
         self.program = program
@@ -49,6 +50,7 @@ class Body:
         self.unmarked: set[int] = set()
         self.arguments: set[int] = set()
         self.moved: set[int] = set()
+        self.unnamed: set[int] = set()
         self.kept: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
         self._starts: dict[Key, int] = {}

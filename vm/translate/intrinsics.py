@@ -2,8 +2,8 @@
 
 A row gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared types.
 `named`: every part is a name or a constant, since it is written twice; `needs`: for which parts the row holds. `{items}` is the
-storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the characters of a
-constant argument and one more; `Q` and `M` are as of a `Tier`.
+storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the characters of a constant
+argument and one more; `Q` and `M` are as of a `Tier`. `listed`: the elements alone, for a walk over the Array.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Intrinsic:
-    __slots__ = ("text", "named", "fails", "low", "needs", "otherwise")
+    __slots__ = ("text", "named", "fails", "low", "needs", "otherwise", "listed")
 
     def __init__(
         self,
@@ -27,6 +27,7 @@ class Intrinsic:
         low: int | None = None,
         needs: Callable[[list[Entry]], bool] | None = None,
         otherwise: Intrinsic | None = None,
+        listed: str = "",
     ) -> None:
         self.text = text
         self.named = named
@@ -34,6 +35,7 @@ class Intrinsic:
         self.low = low
         self.needs = needs
         self.otherwise = otherwise
+        self.listed = listed
 
     def fitting(self, parts: list[Entry]) -> Intrinsic | None:
         """This row, or the next one that holds for the parts."""
@@ -71,6 +73,10 @@ def floats(parts: list[Entry]) -> bool:
     return all(part.kind[0] == "float" for part in parts)
 
 
+def numbers(parts: list[Entry]) -> bool:
+    return all(part.kind[0] == "int" for part in parts)
+
+
 def keyed(parts: list[Entry]) -> bool:
     """A key that is in the Map as it is."""
     return parts[1].kind[0] in ("string", "int")
@@ -80,6 +86,7 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "len"): Intrinsic("len({items})", low=0),
     ("Array", "is_empty"): Intrinsic("not {items}"),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=floats),
+    ("Int", "to_float"): Intrinsic("float({0})", fails=False, needs=numbers),
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=texts),
     ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=texts),
     ("String", "ends_with"): Intrinsic("{0}.endswith({1})", fails=False, needs=texts),
@@ -95,7 +102,8 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("String", "to_upper"): mapped("upper"),
     ("String", "to_uppercase"): mapped("upper"),
     ("String", "split"): Intrinsic(
-        "Array(x.split({1})) if len(x := {0}) < M else {body}(x, {1})", needs=splits
+        "Array(x.split({1})) if len(x := {0}) < M else {body}(x, {1})", needs=splits,
+        listed="x.split({1}) if len(x := {0}) < M else {body}(x, {1}).items",
     ),
     ("String", "replace"): Intrinsic(
         "x.replace({1}, {2}) if (len(x := {0}) + 1) * {room} <= Q else {body}(x, {1}, {2})", needs=replaces
@@ -105,7 +113,9 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
             "(x[{1}:{2}] if {1} >= 0 and {2} >= 0 else {body}(x, {1}, {2})) if (x := {0}) else EMPTY", needs=slices
         )
     ),
-    ("String", "chars"): Intrinsic("Array(list(x)) if len(x := {0}) <= M else {body}(x)"),
+    ("String", "chars"): Intrinsic(
+        "Array(list(x)) if len(x := {0}) <= M else {body}(x)", listed="list(x) if len(x := {0}) <= M else {body}(x).items"
+    ),
 }  # fmt: skip
 
 # Those that give an Option, as what it holds or END, and one that gives a Result, as its Int or Err: neither is made where only

@@ -6,6 +6,7 @@ Hands on `NAMES`. Must not know: programs, machines.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from .. import ops
 from ..dispatch import changes_self, missing_value, not_fallible, wrong_length
@@ -34,7 +35,7 @@ from ..values import (
 )
 from ..values.access import key_not_found, map_store
 from ..values.arithmetic import float_div
-from ..values.limits import check_concat, collection_too_long, concat, join, limits
+from ..values.limits import check_concat, collection_too_long, concat, join
 from ..values.numerals import WHITE_SPACE
 from ..values.sharing import PLAIN
 
@@ -42,6 +43,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
+
+
+def blank(kind: type) -> Any:
+    """What makes an instance with nothing in it; the fastest that CPython has for a class with a constructor."""
+    return partial(object.__new__, kind)
+
+
+NEW_ARRAY = blank(Array)
 
 
 class Leave(BaseException):
@@ -53,6 +62,7 @@ class End:
 
 
 HOLDERS = frozenset({Some, Ok, Err})
+WALKS = frozenset({type(iter(range(0))), type(iter([]))})  # that tell how many elements are left
 
 
 def text_of(value: Any) -> str:
@@ -65,6 +75,15 @@ def owned(value: Any) -> Any:
         return own(value) if value.shared else value
     except AttributeError:
         return value
+
+
+def own_plain(value: Any) -> Any:
+    """A copy of an Array that is said to hold nothing that a write could reach."""
+    if type(value) is not Array:
+        return own(value)
+    copy = NEW_ARRAY()
+    copy.items, copy.shared = value.items[:], False
+    return copy
 
 
 def shared_mark(value: Any) -> bool:
@@ -144,11 +163,12 @@ NAMES: dict[str, Any] = {
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
         number, numbered, popped, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
-        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
+        own_plain, owned,
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE
-NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
-NAMES["new"] = object.__new__
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS, D=0)
+NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Ok, Some)})
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

@@ -28,7 +28,7 @@ class Making(Arithmetic):
     def made(self, name: str, slots: list[tuple[str, str]], kind: Kind) -> None:
         """A new instance of a class, by the text for each of its slots, on the stack."""
         new = self.temporary()
-        self.statement(f"{new} = new({name})")
+        self.statement(f"{new} = new{name.removeprefix('K')}()")
         self.out += [f"{new}.{slot} = {text}" for slot, text in slots]
         self.push(Entry(new, kind))
 

@@ -1,6 +1,7 @@
-"""Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7).
+"""Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7); and what is
+read later at all.
 
-Hands on `moved`. Must not know: Python text, values.
+Hands on `moved`, `unnamed` and `read_after`. Must not know: Python text, values.
 """
 
 from __future__ import annotations
@@ -21,6 +22,58 @@ ALONE = frozenset({BY_NAME[name].number for name in ("SHARE", "CALL", "ARRAY", "
 def moved(body: Body, flow: Flow) -> set[int]:
     """SHARE of a local that is not read again: its value goes on to another local, or as an argument. A method found at run time
     asks for the mark of its receiver."""
+    live = lives(body, flow)
+    found = set()
+    seen_twice = _unsure(body, flow)
+    for start, block in flow.blocks.items():
+        after = _after(flow, start, live)
+        for at in range(start + 1, block.end):
+            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
+            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
+            if number == SHARE and loaded == LOAD and placed and slot not in seen_twice:
+                read, written = _used(body.instructions[at + 1 : block.end])
+                if slot not in read and (slot in written or slot not in after):
+                    found.add(at)
+    return found
+
+
+def unnamed(body: Body) -> set[int]:
+    """STORE of locals without a name: those that the compiler has made for itself, which no panic shows."""
+    names = body.program.image.names
+    named: dict[int, set[int]] = {}
+    found = set()
+    for at, (_, number, slot) in enumerate(body.instructions):
+        if number == STORE:
+            inlined = body.places[at][1]
+            if inlined.function not in named:
+                rows = names[inlined.function] if names else []
+                named[inlined.function] = {place for _, place, _, _ in rows}
+            if slot - inlined.slot not in named[inlined.function]:
+                found.add(at)
+    return found
+
+
+def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
+    """The locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
+    live = lives(body, flow)
+    found: set[int] = set()
+    for start, block in flow.blocks.items():
+        after = set(_after(flow, start, live))
+        for at in reversed(range(start, block.end)):
+            if at in places:
+                found |= after
+            _, number, slot = body.instructions[at]
+            if number in (LOAD, LOAD_OWN):
+                after.add(slot)
+            elif number == STORE:
+                after.discard(slot)
+            if at in places:
+                found |= after
+    return found
+
+
+def lives(body: Body, flow: Flow) -> dict[int, frozenset[int]]:
+    """By block, the locals that are read from its beginning on before they are assigned."""
     reads: dict[int, frozenset[int]] = {}
     writes: dict[int, frozenset[int]] = {}
     for start, block in flow.blocks.items():
@@ -34,18 +87,7 @@ def moved(body: Body, flow: Flow) -> set[int]:
         if before != live[start]:
             live[start] = before
             pending += flow.blocks[start].preds
-    found = set()
-    seen_twice = _unsure(body, flow)
-    for start, block in flow.blocks.items():
-        after = _after(flow, start, live)
-        for at in range(start + 1, block.end):
-            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
-            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
-            if number == SHARE and loaded == LOAD and placed and slot not in seen_twice:
-                read, written = _used(body.instructions[at + 1 : block.end])
-                if slot not in read and (slot in written or slot not in after):
-                    found.add(at)
-    return found
+    return live
 
 
 def _unsure(body: Body, flow: Flow) -> set[int]:

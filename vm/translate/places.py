@@ -10,7 +10,7 @@ from . import stack as s
 from .borrowing import WHOLES
 from .expressions import CONTAINERS, NOTHING, Expressions
 from .stack import Entry, slot_of
-from .text import Branch, Loop
+from .text import Branch, Loop, Store, keeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class Places(Expressions):
         self.known = known
         self.unmarked: set[int] = set()  # SHARE that marks nothing
         self.moved: set[int] = set()
+        self.unnamed: set[int] = set()  # STORE of hidden locals
+        self.advancing: set[int] = set()  # STORE that a walk does
         self.stored: dict[Any, list[Entry]] = {}
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
@@ -74,7 +76,8 @@ class Places(Expressions):
             fact = self.facts.slots.get(slot)
         known = fact or self.known.get(slot, NOTHING)
         found = Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
-        found.variant = None if fact is None else fact.variant
+        if fact is not None:
+            found.variant, found.divisor = fact.variant, fact.divisor
         return found
 
     def store(self, slot: Any, part: Entry) -> None:
@@ -96,9 +99,10 @@ class Places(Expressions):
 
     def learn(self, limits: Iterable[Limit]) -> None:
         """Bounds of locals that hold on this path."""
-        for slot, low, high, variant in limits:
+        for slot, low, high, variant, divisor in limits:
             now = self.local(slot)
             now.variant = now.variant if variant is None else variant
+            now.divisor = now.divisor if divisor is None else divisor
             if low is not None and (now.low is None or now.low < low):
                 now.low = low
             if high is not None and (now.high is None or now.high > high):
@@ -113,11 +117,17 @@ class Places(Expressions):
             return
         self.forget(name)
         self.assigned_here(operand, part)
+        if self.at in self.advancing:
+            if not part.pure:
+                self.statement(part.text)
+            return
         self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
-        if part.pure:
-            self.out.append(f"{name} = {part.text}")
-        else:
+        if not part.pure:
             self.statement(f"{name} = {part.text}")
+        elif self.at in self.unnamed:
+            self.out.append(Store(operand, part.text))
+        else:
+            self.out.append(f"{name} = {part.text}")
 
     def store_concat(self, operand: int) -> bool:
         """CONCAT, STORE: a local that grows is extended where it lies, so that a loop of these is linear."""
@@ -182,7 +192,9 @@ class Places(Expressions):
             self.statement(f"{part.text}.shared = True")
             self.push(part)
             return
-        test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else f"type({part.text}) not in PLAIN")
+        name = part.text  # most values are of one of these two kinds
+        other = f"type({name}) is not int and (w := type({name})) is not str and w not in PLAIN"
+        test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else other)
         test.yes.append(f"share({part.text})")
         self.settle()
         self.out.append(test)
@@ -195,18 +207,25 @@ class Places(Expressions):
         self.marked -= {name}
         if kind[0] in CONTAINERS:
             test = Branch(f"{name}.shared")
-            test.yes.append(f"{name} = own({name})")
+            test.yes.append(f"{name} = {self.copying(kind)}({name})")
             self.out.append(test)
         else:
             self.out.append(f"{name} = owned({name})")
+
+    def copying(self, kind: Kind) -> str:
+        """What copies a container of a kind."""
+        return "own_plain" if kind[0] == "array" and self.inner(kind)[0] in s.SCALARS else "own"
 
     def op_LOAD_OWN(self, operand: int) -> None:
         name = f"l{operand}"
         kind = self.local(operand).kind
         if self.storage.uses.get(operand, {}).get(self.at) != 2:
             self.put(name, s.ANY)
-        if name not in self.facts.owned:
-            self.forget(name)
+        if self.asks_later(name, self.storage.consumer(self.at)[0]):
+            self.facts.shown(name)
+        elif name not in self.facts.owned:
+            if (name, self.lists.get(name)) not in self.facts.opened:
+                self.forget(name)
             if name in self.lists:
                 self.own_list(operand)
             else:
@@ -215,12 +234,22 @@ class Places(Expressions):
             self.facts.owned |= {name} if kind[0] in CONTAINERS else frozenset()
         self.push(self.local(operand))
 
+    def asks_later(self, name: str, by: int) -> bool:
+        """Whether the push of an element asks whether its array is shared: only if the loop has not found out that it is not."""
+        asked = name in self.facts.owned or (name, self.lists.get(name)) in self.facts.opened
+        return not asked and by in self.roomy.get(name, ()) and self.storage.called(by) == ("Array", "push")
+
     def own_list(self, slot: int) -> None:
         """The same for an array whose list is in a variable: the first write in the loop asks, for all of them."""
+        name = f"l{slot}"
+        key = (name, self.lists[name])
+        if key in self.facts.opened:
+            return
+        self.facts.opened |= {key}
         self.settle()
-        self.marked -= {f"l{slot}"}
+        self.marked -= {name}
         first, test = Branch(f"b{slot} is None"), Branch(f"l{slot}.shared")
-        test.yes.append(f"l{slot} = own(l{slot})")
+        test.yes.append(f"l{slot} = {self.copying(self.local(slot).kind)}(l{slot})")
         first.yes += [test, f"a{slot} = b{slot} = l{slot}.items"]
         self.out.append(first)
 
@@ -237,6 +266,7 @@ class Places(Expressions):
         test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"shared_mark({name})")
         test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
         self.out.append(test)
+        self.facts.replaced(operand)
         self.push(Entry(name, kind))
 
     def op_INDEX_OWN(self, operand: int) -> None:
@@ -298,7 +328,18 @@ class Places(Expressions):
             self.settle()
             value, part = self.taken(2)
             part = self.named(part)
-        self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
+        if value.kind[0] not in s.SCALARS:
+            self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
+            self.facts.replaced(operand)
+            return
+        name, text = value.text, value.text
+        if not value.simple:
+            name = self.temporary()
+            text = f"({keeping(name)}{value.text})"
+        self.statement(f"{self.here()}{part.text}.f{operand} = {text}")
+        self.facts.replaced(operand)
+        if name.isidentifier():
+            self.facts.elements[part.text, f".f{operand}"] = (name, False)
 
     def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
         """An element is put into a local Array or Map."""
@@ -342,7 +383,8 @@ class Places(Expressions):
         value = self.pop()
         known = key.kind[0] in ("string", "int")
         items = self.items(part.text)
-        room = Branch(f"len({items}) < M" + ("" if known else f" and type({key.text}) is str"))
+        test = self.room_in(part.text)
+        room = Branch(test if known else f"({test}) and type({key.text}) is str")
         room.yes.append(f"{items}[{key.text}] = {value.text}")
         room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
         self.out.append(room)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import OPCODES
 from .analysis import CallGraph
-from .library import NAMES
+from .library import NAMES, blank
 from .parts import Part
 
 TYPE_CHECKING = False
@@ -98,6 +98,8 @@ class Translation:
 
     def value_of(self, name: str) -> Any:
         """What a global name of translated code stands for, where it is no function of the program."""
+        if name.startswith("new") and name[3].isdigit():
+            return blank(self.value_of(f"K{name[3:]}"))
         letter, rest = name[0], name[1:]
         if letter == "K" and "_" in rest:
             number, _, operand = rest.partition("_")

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     # word of a type descriptor, and its number in the image, -1 where it has none
     Kind = tuple[str, int]
-    Limit = tuple[int, int | None, int | None, int | None]  # of a local: at least, at most; which variant of its enum
+    # of a local: at least, at most; which variant of its enum; what divides it
+    Limit = tuple[int, int | None, int | None, int | None, int | None]
 
 ANY: Kind = ("", -1)
 INT: Kind = ("int", -1)
@@ -41,7 +42,7 @@ class Entry:
 
     __slots__ = (
         "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
-        "counts", "most", "hope", "variant",
+        "counts", "most", "hope", "variant", "divisor", "zero", "rest_of", "less_true", "less_false", "below", "listed",
     )  # fmt: skip
 
     def __init__(
@@ -62,14 +63,21 @@ class Entry:
         self.deep = deep
         self.low = low
         self.high = high
-        self.length: int | None = None  # of a String constant
+        self.length: int | None = None  # of a String constant, or of a range of constants
+        self.listed = ""  # of an Array that nothing else sees: its elements, for a walk
+        self.below = ""  # of an element of a range: its end
         self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
         self.inside = ANY  # the kind of that value
         self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
         self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
         self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
         self.if_false: tuple[Limit, ...] = ()
+        self.less_true: tuple[tuple[str, str], ...] = ()  # pairs of locals, the first less than the second
+        self.less_false: tuple[tuple[str, str], ...] = ()
         self.variant: int | None = None  # of an enum value
+        self.divisor: int | None = None  # an Int that leaves no rest
+        self.zero: Entry | None = None  # of a rest: what is 0 where that is
+        self.rest_of = ""  # of such: the local that was divided
         self.hope = False  # it is not negative either where what it is made from is not
         self.most: int | None = None  # characters of a String at most
         self.counts = ""  # the local that this is one step more than
@@ -79,6 +87,11 @@ class Entry:
         """A name or a constant: it may be written more than once."""
         return self.text.isidentifier() or self.text.lstrip("-").isdigit()
 
+
+    @property
+    def name(self) -> str:
+        """The name or constant that it is, or the variable that it is put into; "" without one."""
+        return self.text if self.simple else "" if self.bare is None else self.bare[0]
 
     def of_kind(self, kind: Kind) -> Entry:
         """The same value, of which more is known."""
@@ -181,7 +194,7 @@ class Writer:
         if entry.bare is not None:
             name, text = entry.bare
             self.out.append(f"{name} = {text}")
-            return Entry(name, entry.kind, pure=False, uses=frozenset({name}))
+            return Entry(name, entry.kind, pure=False, uses=frozenset({name}), low=entry.low, high=entry.high)
         name = self.temporary()
         self.out.append(f"{name} = {entry.text}")
         found = Entry(name, entry.kind, low=entry.low, high=entry.high)

@@ -1,8 +1,8 @@
 """Python text in the making: a tree of statements, printed with a table from line to place in the bytecode.
 
 A mark inside a text begins a new line where it is printed, so that whatever may fail there has a line of its own; Python's
-traceback then says which one did, at no cost while nothing fails. Hands on `Branch`, `Loop`, `Line`, `mark`, `printed`. Must not
-know: bytecode.
+traceback then says which one did, at no cost while nothing fails. Hands on `Branch`, `Loop`, `Line`, `Store`, `mark`, `printed`.
+Must not know: bytecode.
 """
 
 from __future__ import annotations
@@ -37,6 +37,16 @@ class Line:
 
     def __init__(self) -> None:
         self.text: str | None = None
+
+
+class Store(Line):
+    """The assignment of a local that may turn out to be read nowhere."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int, text: str) -> None:
+        self.slot = slot
+        self.text = f"l{slot} = {text}"
 
 
 class Branch:
@@ -125,6 +135,26 @@ class Printer:
             self.line(indent, "else:")
             self.block(indent + 1, no, loops)
             return
+
+
+def stores(statements: list[Statement], texts: list[str]) -> list[Store]:
+    """The assignments that are decided upon later; `texts` gets all that is read."""
+    found: list[Store] = []
+    for statement in statements:
+        if isinstance(statement, str):
+            texts.append(statement)
+        elif isinstance(statement, Store):
+            found.append(statement)
+            texts.append(str(statement.text).partition(" = ")[2])
+        elif isinstance(statement, Line):
+            texts.append(statement.text or "")
+        elif isinstance(statement, Branch):
+            texts.append(statement.condition)
+            found += stores(statement.yes, texts) + stores(statement.no, texts)
+        else:
+            texts.append(statement.head)
+            found += stores(statement.body, texts) + stores(statement.otherwise, texts)
+    return found
 
 
 def printable(statements: list[Statement]) -> list[Statement]:

@@ -1,4 +1,4 @@
-"""The instructions of a function, one after the other: what `Shaper` leaves open (V-7.2).
+"""The instructions of a function, one after the other: what `Loops` leaves open (V-7.2).
 
 Hands on `Translator`. `?`, conditions and walks end here in statements; conditions that follow each other become one. Must not
 know: which parts of a function are translated.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
 from .analysis import LEFT
-from .blocks import Shaper
 from .expressions import METHODS
 from .facts import Facts
+from .loops import Loops
 from .stack import Entry
-from .text import Branch
+from .text import END, MARK, Branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from .inlining import Body
     from .stack import Limit
 
+PLACE = MARK + END + "0123456789"  # what stands before a text that may fail
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
 
 
-class Translator(Shaper):
+class Translator(Loops):
     """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
 
     def __init__(
@@ -39,6 +40,7 @@ class Translator(Shaper):
         self.kept = body.kept
         self.facts = Facts()
         self.lists = {}
+        self.roomy = {}
         self.storage = storage
         self.kinds = storage.kinds
         self.known = storage.filled(known)
@@ -94,7 +96,8 @@ class Translator(Shaper):
         self.walked[position] = Entry("", inner)
         if part.bounds is None and part.kind[0] in ("array", "string"):
             self.pop()
-            self.give(f"iter({part.text}{'.items' * (part.kind[0] == 'array')})", [part], fails=True)
+            walked = part.listed or f"{part.text}{'.items' * (part.kind[0] == 'array')}"
+            self.give(f"iter({walked})", [part], fails=True)
             return
         if part.bounds is None:
             self.generic(op, 0)
@@ -111,6 +114,9 @@ class Translator(Shaper):
         if start.high is not None:
             last = min(last, start.high + s.COUNTED)
         self.walked[position] = Entry("", s.INT, low=low, high=last - 1 + inclusive)
+        self.walked[position].below = "" if inclusive else end.text
+        if start.low is not None and start.low == start.high and end.high is not None and end.low == end.high:
+            self.walked[position].length = max(end.high + inclusive - start.low, 0)
 
     # ------------------------------------------------------------ ends of blocks
 
@@ -146,7 +152,25 @@ class Translator(Shaper):
         self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, known[1]
         self.go(no[0], start, no[1])
         self.out = before
-        self.out.append(branch)
+        if not self.decided(branch):
+            self.out.append(branch)
+
+    def decided(self, branch: Branch) -> bool:
+        """`option ?? other` right behind the text that gives END for None: that gives the other value instead."""
+        last = self.out[-1] if self.out else None
+        name = branch.condition.removeprefix("(").removesuffix(" is END)")
+        yes, no = branch.yes, branch.no
+        if not (name.isidentifier() and isinstance(last, str) and yes and len(yes) == len(no) and yes[:-1] == no[:-1]):
+            return False
+        place, assigned, text = last.rpartition(f"{name} = ")
+        (target, _, other), value = str(yes[-1]).partition(" = "), str(no[-1])
+        plain = other.isidentifier() or other.isdigit()
+        if place.strip(PLACE) or not assigned or not plain or value != f"{target} = {name}" or not text.endswith(("END", "END)")):
+            return False
+        if text.count("END") > 1 or any(target in str(earlier) for earlier in yes[:-1]):
+            return False
+        self.out[-1:] = [f"{place}{target} = {text.rpartition('END')[0]}{other}{')' * text.endswith(')')}", *yes[:-1]]
+        return True
 
     def condition(self, last: int, succs: list[tuple[int, bool]]) -> tuple[Entry, tuple[int, bool], tuple[int, bool]]:
         """The condition, and where control goes when it holds and when not."""
@@ -169,7 +193,10 @@ class Translator(Shaper):
         """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare; and what is
         known when it holds, and when not."""
         merged: list[int] = []
-        known = (self.learned(self.facts, condition.if_true), self.learned(self.facts, condition.if_false))
+        known = (
+            self.learned(self.facts, condition.if_true, condition.less_true),
+            self.learned(self.facts, condition.if_false, condition.less_false),
+        )
         while not self.metered:
             for target, other, holds in ((no[0], yes[0], False), (yes[0], no[0], True)):
                 found = self.only_condition(target, {start, *merged}, known[not holds])
@@ -182,7 +209,10 @@ class Translator(Shaper):
                     text = f"({condition.text} {'and' if holds else 'or'} {text})"
                     uses, deep = condition.uses | second.uses, max(condition.deep, second.deep) + 1
                     condition = Entry(text, s.BOOL, pure=False, uses=uses, deep=deep)
-                    after = self.learned(after, second.if_true if straight == holds else second.if_false)
+                    if straight == holds:
+                        after = self.learned(after, second.if_true, second.less_true)
+                    else:
+                        after = self.learned(after, second.if_false, second.less_false)
                     if holds:
                         yes = then if straight else otherwise
                         known = after, self.facts.copy()
@@ -197,10 +227,11 @@ class Translator(Shaper):
                 break
         return condition, yes, no, merged, known
 
-    def learned(self, facts: Facts, limits: tuple[Limit, ...]) -> Facts:
+    def learned(self, facts: Facts, limits: tuple[Limit, ...], less: tuple[tuple[str, str], ...]) -> Facts:
         """These facts, and bounds that hold too."""
         before, self.facts = self.facts, facts.copy()
         self.learn(limits)
+        self.facts.less |= frozenset(less)
         found, self.facts = self.facts, before
         return found
 

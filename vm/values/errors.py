@@ -39,6 +39,13 @@ FIELD_TYPES: dict[str, Descriptor] = {name: kind for names, kind in _TYPED_FIELD
 ADDED_FIELDS = ("pipeline", "stage")
 
 
+# Errors that scripted replies name, each with the status of the answer it stands for; None: there is no answer, or one without
+# such a status (O-8.22).
+FAULTS: dict[str, int | None] = {
+    "rate_limit": 429, "server": 500, "connection": None, "timeout": None, "auth": 401, "not_found": 404, "refusal": None,
+}  # fmt: skip
+
+
 class Family:
     """A family: its parent, its variants with the fields of their struct form, and its extra fields."""
 

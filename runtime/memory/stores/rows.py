@@ -54,8 +54,8 @@ def entry_of_row(row: Sequence[Any]) -> Entry:
         if text is not None:
             return Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=bool(pinned), tokens=tokens, at=at)
         message, opaque = message_of(role, [part_of(part) for part in loads(held)])
-    except (ValueError, KeyError, TypeError, AttributeError, ZlibError) as error:
-        raise corrupt(f"entry {seq} does not decode ({type(error).__name__})") from None
+    except (ValueError, KeyError, TypeError, AttributeError, ZlibError):
+        raise corrupt(f"entry {seq} does not decode") from None
     return Entry(seq, turn, message, run=run, by=by, origin=origin, pinned=bool(pinned), tokens=tokens, at=at, opaque=opaque)
 
 
@@ -107,8 +107,8 @@ def fact_of_row(data: bytes) -> Fact:
         if vector is not None:
             fact.vector = (vector[0], b64decode(vector[1]))
         return fact
-    except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(f"a fact does not decode ({type(error).__name__})") from None
+    except (ValueError, KeyError, TypeError):
+        raise corrupt("a fact does not decode") from None
 
 
 def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
@@ -120,5 +120,5 @@ def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
 def seen_of_row(data: bytes) -> Observation:
     try:
         return observation_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
-    except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(f"an observation does not decode ({type(error).__name__})") from None
+    except (ValueError, KeyError, TypeError):
+        raise corrupt("an observation does not decode") from None

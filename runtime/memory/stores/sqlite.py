@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import RLock
 from time import sleep, time
 
@@ -34,7 +34,8 @@ DAMAGED = ("malformed", "not a database", "encrypted", "corrupt")
 
 
 class SqliteStore(SqlStore):
-    """`path` is an explicit file; its directory is made. `deflates`: parts are compressed where that helps (M-8.8)."""
+    """`path` is an explicit file; it and its directory are made for the user alone. `deflates`:
+    parts are compressed where that helps (M-8.8)."""
 
     def __init__(self, path: str, *, name: str = "durable", deflates: bool = False) -> None:
         self.path = os.path.abspath(path)
@@ -45,7 +46,7 @@ class SqliteStore(SqlStore):
         self._alone = RLock()  # leases are given back from another thread than that of the turns
         folder = os.path.dirname(self.path)
         try:
-            os.makedirs(folder, exist_ok=True)
+            os.makedirs(folder, 0o700, exist_ok=True)
         except OSError as error:
             raise store_failed(name, f"cannot make {folder}: {error.strerror}") from None
         if is_on_network(folder):
@@ -58,6 +59,8 @@ class SqliteStore(SqlStore):
             raise
 
     def _open(self) -> None:
+        with suppress(OSError):  # what is there keeps its mode; what cannot be made, SQLite says
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         self._connection = connection
         for setting in SETTINGS:

@@ -1,0 +1,90 @@
+"""Memories with their contexts, and shared stores. Must not know: models, tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ast
+from ..types import ANY, Nominal, Type
+from .items import StructSymbol
+from .names import FunctionScope, Local, Symbol
+
+
+@dataclass(eq=False, slots=True)
+class MemorySymbol(Symbol):
+    """`steps`: values by the names of vm/bytecode/memory_steps.py, by written step; None before it was checked. `of`: the memory
+    whose log a derived view shows."""
+
+    declaration: ast.Store
+    max_messages: int | None
+    steps: dict[str, dict[str, Any]] | None = None
+    of: MemorySymbol | None = None
+    keys: list[str] = field(default_factory=list)  # of `per`
+
+    @property
+    def image_steps(self) -> dict[str, Any]:
+        """What the image carries beside `max_messages`, `of` and `context` (M-2.13)."""
+        merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
+        return {name: merged[name] for name in sorted(merged) if name not in ("retain", "context")}
+
+    @property
+    def context(self) -> ContextSymbol | None:
+        """What `.context(C)` names."""
+        found: ContextSymbol | None = (self.steps or {}).get("context", {}).get("context")
+        return found
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """One slot of a context (M-10.2). `type` is filled by the checker. `root` stands for it where code generation asks which
+    variable a place begins with; anybody may write it."""
+
+    name: str
+    tier: str
+    mutable: bool
+    declaration: ast.Slot
+    type: Type = ANY
+    root: Local = field(default_factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
+
+
+@dataclass(eq=False, slots=True)
+class ContextSymbol(Symbol):
+    """`type` stands only between the brackets of `Memory<C>`."""
+
+    declaration: ast.Context
+    type: Nominal
+    slots: dict[str, Slot] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class SlotAccess:
+    """`m.slot` (M-10.2). `held`: the variable with what the function loaded at entry, an Option; `needed`: by `needs`."""
+
+    slot: Slot
+    held: Local | None = None
+    needed: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class StepFunction:
+    """The function of a memory step as written: a closure, or a name. `place`: (memory, number) of the value that initialisation
+    gives it, once the image is made."""
+
+    value: ast.Expr
+    place: list[int] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class HashMapSymbol(Symbol):
+    """`path`: the file of with_persistence; `entry`: of one that offers tools, key and value as the fields of a schema."""
+
+    declaration: ast.Store
+    type: Type
+    path: str | None = None
+    entry: StructSymbol | None = None
+
+
+@dataclass(eq=False, slots=True)
+class LedgerSymbol(Symbol):
+    declaration: ast.Store
