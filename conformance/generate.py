@@ -28,6 +28,11 @@ from conformance.protocol import Driver, DriverError
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 Seen = tuple[Any, ...]
+# What the forms of the generator that reach the host find there.
+WORLD: dict[str, Any] = {
+    "args": ["one"], "permissions": ["fs:read", "fs:write=in", "env=A", "env=A_TOKEN", "env=UNSET", "net"],
+    "env": {"A": "é", "A_TOKEN": 'tok-"1', "DENIED": "d"}, "fs": {"in/a.txt": "one\n${two}\n", "b": ""},
+}  # fmt: skip
 FINAL = ("rejected", "crash", "hang", "drift")  # differences whatever the other driver says
 
 
@@ -83,10 +88,9 @@ def _seen(result: dict[str, Any], emits: list[Any]) -> Seen:
 
 
 def _message(source: str, route: str) -> dict[str, Any]:
-    lists: dict[str, Any] = dict.fromkeys(("args", "permissions"), [])
-    maps: dict[str, Any] = dict.fromkeys(("limits", "env", "fs", "connections", "memories"), {})
+    maps: dict[str, Any] = dict.fromkeys(("limits", "connections", "memories"), {})
     files = {"files": {"main.conc": source}, "main": "main.conc"}
-    return {"op": "run", **files, "mode": "run", "route": route, "seed": 0, "now": 0, **lists, **maps}
+    return {"op": "run", **files, "mode": "run", "route": route, "seed": 0, "now": 0, **WORLD, **maps}
 
 
 def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:

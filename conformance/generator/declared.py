@@ -106,6 +106,14 @@ class Declared(Base):
         template, *types = self.pick(rows)
         return self.fill(t, template, *types)  # type: ignore[attr-defined, no-any-return]
 
+    def path(self) -> Expr:
+        """Of what `generate.py` puts in the folder of a program, of what lies outside, and of what is none."""
+        names = ["in/a.txt", "in", "in/w", "in/./w", "in/../b", "b", "in/a.txt/c", "../x", "", "."]
+        return Expr(STRING, f'"{self.pick(names)}"')
+
+    def variable(self) -> Expr:
+        return Expr(STRING, f'"{self.pick(["A", "A_TOKEN", "UNSET", "A", "DENIED"])}"')
+
     def _int(self, t: Type) -> list[tuple[Any, ...]]:
         s = self.scalar()
         return [
@@ -113,7 +121,10 @@ class Declared(Base):
             ("math::abs($)", INT), ("math::min($, $)", INT, INT), ("math::clamp($, 0, 9)", INT), ("@.len()", ("Set", s)),
             ("@.n", ("Box", s)), ("@.x", DOT), ("math::round($)", FLOAT), ("@.len()", ("Queue", s)),
             ("@.moved(#).x", ("Struct", "P"), INT),
-            ("math::pow($, 2)", INT), ("@.len()", ("Stack", INT)),
+            ("math::pow($, 2)", INT), ("@.len()", ("Stack", INT)), ("math::random_int(7, 8)",),
+            ("std::crypto::random_bytes(@).len()", Expr(INT, self.pick(["0", "3", "-1"]))), ("std::crypto::uuid().len()",),
+            ("std::fs::file_size(@).unwrap_or(#)", self.path(), INT), ("std::prompt::count_tokens(#)", STRING),
+            ("std::time::measure(#).0", ("Fn", (), INT)),
         ]  # fmt: skip
 
     def _float(self, t: Type) -> list[tuple[Any, ...]]:
@@ -130,7 +141,9 @@ class Declared(Base):
             ("fmt::pad_left(#, @)", STRING, width), ("fmt::pad_right(#, @, ch: #)", STRING, width, STRING),
             ("fmt::truncate(#, @)", STRING, width), ("json::stringify($)", self.type(2)), ("fmt::indent(#, 2)", STRING),
             ('fmt::format("{}-{}", [$])', self.type(1)), ("json::stringify_pretty($)", self.type(2)),
-            ("std::string::to_upper(#)", STRING),
+            ("std::string::to_upper(#)", STRING), ("std::fs::read_file(@).unwrap_or(#)", self.path(), STRING),
+            ("(std::env::get(@) ?? $)", self.variable(), STRING), ('(std::env::all()["A_TOKEN"])',), ("std::time::now()",),
+            ("std::prompt::from_file(@).unwrap_or(#)", self.path(), STRING),
             ("std::string::join(#, @)", ("Array", STRING), Expr(STRING, '"+"')), ("typeof($)", self.type(2)),
         ]  # fmt: skip
 
@@ -138,7 +151,9 @@ class Declared(Base):
         s = self.scalar()
         return [
             ("@.contains(#)", ("Set", s), s), ("json::is_valid(#)", STRING), ("@.is_empty()", ("Queue", s)),
-            ("(@ == @)", PAYLOAD, PAYLOAD),
+            ("(@ == @)", PAYLOAD, PAYLOAD), ("std::fs::exists(@)", self.path()), ("std::http::get(#).is_err()", STRING),
+            ("std::fs::write_file(@, #).is_ok()", self.path(), STRING), ("std::env::has(@)", self.variable()),
+            ("std::fs::append_file(@, #).is_ok()", self.path(), STRING), ("std::fs::remove_file(@).is_ok()", self.path()),
             ("(@ == @)", ("Set", s), ("Set", s)), ("(@ != @)", ("Box", s), ("Box", s)), ("(@ == @)", DOT, DOT),
         ]  # fmt: skip
 

@@ -292,12 +292,17 @@ class Statements(Expressions):
             [f"let {n} = ", self.receiver(STRING), f'.parse_int()?;\nemit("pi", {n});'],
             ["if (", self.expr(BOOL), ') { throw RuntimeError::new("r"); }'], ["throw ", self.expr(STRING), ";"],
             ["json::parse(", self.expr(STRING, True), ")?;"],
+            [f"let {n} = std::fs::read_file(", self.path(), f')?;\nemit("rf", {n});'],
+            ["std::fs::write_file(", self.path(), ", ", self.expr(STRING, True), ")?;"],
+            [f"let {n} = std::env::require(", self.variable(), f')?;\nemit("rv", {n});'],
             ["(try { throw ", self.expr(INT), '; } catch Int(q) { throw "${q}"; });'],
         ]  # fmt: skip
         body = Block([Stmt(*self.pick(ways)), *([Stmt(*self.pick(ways))] if self.chance(0.4) else [])])
         clauses = [
             [f' catch ParseError({e}) {{ emit("f", [{e}.kind, {e}.input]); }}'],
             [f' catch Error({e}) {{ emit("f", {e}.kind); }}'],
+            [f' catch FsError({e}) {{ emit("f", [{e}.variant, {e}.path, {e}.flag]); }}'],
+            [f' catch EnvError({e}) {{ emit("f", [{e}.variant, {e}.name, {e}.flag]); }}'],
             [f' catch RuntimeError({e}) {{ emit("f", {e}.message); }}'], [f' catch String({e}) {{ emit("f", {e}); }}'],
         ]  # fmt: skip
         chosen = [part for clause in self.random.sample(clauses, self.pick([1, 2])) for part in clause]
