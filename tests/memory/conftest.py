@@ -12,11 +12,17 @@ from concerto.runtime.memory.stores.volatile import VolatileStore
 from . import servers
 
 
-@pytest.fixture
-def opened():
-    """Takes the stores that a test opens, and closes them behind it."""
+@contextlib.contextmanager
+def closing_all():
+    """What takes the stores that a test opens; they are closed behind it."""
     with contextlib.ExitStack() as stack:
         yield lambda store: stack.enter_context(contextlib.closing(store))
+
+
+@pytest.fixture
+def opened():
+    with closing_all() as opened:
+        yield opened
 
 
 KINDS = ("volatile", "sqlite", "postgres", "redis")

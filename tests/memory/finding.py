@@ -20,6 +20,7 @@ from . import (
     test_tokens,
     test_views,
 )
+from .conftest import closing_all
 from .test_faults import CallMachine
 from .test_laws import LogMachine
 
@@ -94,11 +95,14 @@ def rewinding(tmp_path):
 def erased_files(tmp_path):
     folder = tmp_path / "erased"
     folder.mkdir()
-    test_durability.test_erased_text_is_in_no_file(folder)
+    with closing_all() as opened:
+        test_durability.test_erased_text_is_in_no_file(opened, folder)
 
 
 def derived_facts(tmp_path):
-    test_facts.test_erasing_takes_what_derives_from_it(str(tmp_path / "memory.db"), test_facts.Clock())
+    with closing_all() as opened:
+        durable = test_facts.opening(opened)
+        test_facts.test_erasing_takes_what_derives_from_it(durable, str(tmp_path / "memory.db"), test_facts.Clock())
 
 
 def conflicts(tmp_path):
@@ -106,7 +110,8 @@ def conflicts(tmp_path):
 
 
 def racing(tmp_path):
-    test_durability.test_who_commits_between_look_and_write_is_seen(tmp_path)
+    with closing_all() as opened:
+        test_durability.test_who_commits_between_look_and_write_is_seen(opened, tmp_path)
 
 
 def waiting(tmp_path):

@@ -34,10 +34,14 @@ def path(tmp_path):
 
 @pytest.fixture
 def durable(opened):
-    def opening(path, clock, key=("", "m", ""), **policy):
+    return opening(opened)
+
+
+def opening(opened):
+    def memory_of(path, clock, key=("", "m", ""), **policy):
         return Memory(Policy(**policy), name="m", store=opened(SqliteStore(path)), key=key, clock=clock)
 
-    return opening
+    return memory_of
 
 
 def remember(memory, name, content, **given):
