@@ -14,7 +14,7 @@ def test_each_change_gives_a_new_builder() -> None:
     start = ModelBuilder(ModelRef("M"))
     memory = MemoryRef("log")
     first = start.with_(memory=memory)
-    second = first.with_(memory=None, auto=False).with_(tools=("A",)).with_(tools=("B",)).with_(without_tools=True)
+    second = first.with_(memory=None, auto=False).with_tools(("A",)).with_tools(("B",)).with_(without_tools=True)
     third = second.with_(context=None)
     assert (start.memory, start.auto, start.context, start.tools, start.without_tools) == (UNSET, True, UNSET, (), False)
     assert (first.memory, first.auto) == (memory, True)
