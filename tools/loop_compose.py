@@ -43,7 +43,7 @@ class Run:
         self.made = 0
         self.at = 0
         self.faults: list[tuple[int, int]] = []  # the line before which a failure is to be placed, and the opcode
-        self.back: list[tuple[int, int]] = []  # the line behind what has not failed, and the opcode
+        self.calls: list[tuple[int, int]] = []  # the line that fails or does not, and the opcode
         self.operands = {i: f"o{i}" for i, name in enumerate(names) if name not in WITHOUT_OPERAND}
 
     # ------------------------------------------------------------ the stack of expressions
@@ -80,11 +80,9 @@ class Run:
         self.say(indent)
 
     def perhaps(self, indent: str, call: str) -> None:
-        """What raises on behalf of this opcode, or does not: then the node behind the run is the next one as before."""
-        self.may_fail(indent)
+        """What raises on behalf of this opcode, or does not: the place is looked for only when it has."""
+        self.calls.append((len(self.lines), self.at))
         self.say(indent + call)
-        self.back.append((len(self.lines), self.at))
-        self.say(indent)
 
     def stack(self) -> list[str]:
         """What brings the operand stack to what it is here."""
@@ -109,20 +107,18 @@ class Run:
             self.step(name)
         if self.names[-1] not in LAST:
             self.say(*self.stack(), "continue")
-        last = self.faults[-1][1] if self.faults else 0
+        last = max((at for _, at in [*self.faults, *self.calls]), default=0)
         for line, at in self.faults:
-            behind = len(self.names) - at - 1
-            place = f"ins = node_before(code, ins, {behind})" if at != last else ""
-            self.lines[line] = self.lines[line] + place if place else ""
-        returning = {at for _, at in self.back if at != last}
-        for line, at in self.faults:
-            if at in returning:
-                self.lines[line] = self.lines[line].replace("ins = ", "behind, ins = ins, ")
-        for line, at in self.back:
-            self.lines[line] = self.lines[line] + "ins = behind" if at in returning else ""
+            self.lines[line] = self.lines[line] + self.place(at) if at != last else ""
+        for line, at in self.calls:
+            if at != last:
+                self.lines[line] = guarded(self.lines[line], self.place(at))
         unpacked = ", ".join(self.operands.values()) + ("," if len(self.operands) == 1 else "")
         first = [f"{unpacked} = arg"] if self.operands else []
         return last, "\n".join([*first, *(line for line in self.lines if line.strip())]) + "\n"
+
+    def place(self, at: int) -> str:
+        return f"ins = node_before(code, ins, {len(self.names) - at - 1})"
 
     def step(self, name: str) -> None:
         if name in COMPARISONS:
@@ -184,6 +180,13 @@ class Run:
         self.say("try:", f"    if {made}.shared:", f"        {made} = own({made})", f"        {store.format(made)}")
         self.say("except AttributeError:", "    pass")
         return made
+
+
+def guarded(line: str, place: str) -> str:
+    """The line, and where it has failed before that goes on."""
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = ["try:", f"    {line.lstrip()}", "except BaseException:", f"    {place}", "    raise"]
+    return "\n".join(indent + each for each in lines)
 
 
 def composed(names: tuple[str, ...]) -> tuple[int, str]:

@@ -1141,9 +1141,11 @@ def run(machine, task):
                         if v1 >= 0 and o3 > 0:
                             v2 = v1 % o3
                         else:
-                            behind, ins = ins, node_before(code, ins, 5)
-                            v2 = int_rem(v1, o3)
-                            ins = behind
+                            try:
+                                v2 = int_rem(v1, o3)
+                            except BaseException:
+                                ins = node_before(code, ins, 5)
+                                raise
                         v3 = getattr(locs[o0], o1) + v2
                         if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                             ins = node_before(code, ins, 4)
@@ -1617,9 +1619,11 @@ def run(machine, task):
                         if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
                             v1.items[v2] = o0
                         else:
-                            behind, ins = ins, node_before(code, ins, 4)
-                            write_element(v1, v2, o0)
-                            ins = behind
+                            try:
+                                write_element(v1, v2, o0)
+                            except BaseException:
+                                ins = node_before(code, ins, 4)
+                                raise
                         v3 = locs[o4] + locs[o5]
                         if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                             overflow('+')
@@ -1805,9 +1809,11 @@ def run(machine, task):
                     if v1 >= 0 and o4 > 0:
                         v2 = v1 // o4
                     else:
-                        behind, ins = ins, node_before(code, ins, 2)
-                        v2 = int_div(v1, o4)
-                        ins = behind
+                        try:
+                            v2 = int_div(v1, o4)
+                        except BaseException:
+                            ins = node_before(code, ins, 2)
+                            raise
                     v3 = locs[o0].items
                     if v2 < 0:
                         index_out_of_range(v2, len(v3))
@@ -2416,15 +2422,19 @@ def run(machine, task):
                         if v1 >= 0 and o2 > 0:
                             v2 = v1 // o2
                         else:
-                            behind, ins = ins, node_before(code, ins, 4)
-                            v2 = int_div(v1, o2)
-                            ins = behind
+                            try:
+                                v2 = int_div(v1, o2)
+                            except BaseException:
+                                ins = node_before(code, ins, 4)
+                                raise
                         if v2 >= 0 and o4 > 0:
                             v3 = v2 % o4
                         else:
-                            behind, ins = ins, node_before(code, ins, 2)
-                            v3 = int_rem(v2, o4)
-                            ins = behind
+                            try:
+                                v3 = int_rem(v2, o4)
+                            except BaseException:
+                                ins = node_before(code, ins, 2)
+                                raise
                         v4 = locs[o0].items
                         if v3 < 0:
                             index_out_of_range(v3, len(v4))
@@ -2965,9 +2975,11 @@ def run(machine, task):
                         if v2 >= 0 and v1 > 0:
                             v3 = v2 // v1
                         else:
-                            behind, ins = ins, node_before(code, ins, 3)
-                            v3 = int_div(v2, v1)
-                            ins = behind
+                            try:
+                                v3 = int_div(v2, v1)
+                            except BaseException:
+                                ins = node_before(code, ins, 3)
+                                raise
                         v4 = locs[o4]
                         v5 = locs[o3]
                         if v5 >= 0 and v4 > 0:
@@ -3071,9 +3083,11 @@ def run(machine, task):
                     if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
                         v7 = v5.items[v6]
                     else:
-                        behind, ins = ins, node_before(code, ins, 1)
-                        v7 = index_place(v5, v6)
-                        ins = behind
+                        try:
+                            v7 = index_place(v5, v6)
+                        except BaseException:
+                            ins = node_before(code, ins, 1)
+                            raise
                     try:
                         if v7.shared:
                             v7 = own(v7)
@@ -3401,9 +3415,11 @@ def run(machine, task):
                     if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
                         v7 = v5.items[v6]
                     else:
-                        behind, ins = ins, node_before(code, ins, 1)
-                        v7 = index_place(v5, v6)
-                        ins = behind
+                        try:
+                            v7 = index_place(v5, v6)
+                        except BaseException:
+                            ins = node_before(code, ins, 1)
+                            raise
                     try:
                         if v7.shared:
                             v7 = own(v7)
@@ -3447,9 +3463,11 @@ def run(machine, task):
                         if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
                             v3 = v1.items[v2]
                         else:
-                            behind, ins = ins, node_before(code, ins, 1)
-                            v3 = index_place(v1, v2)
-                            ins = behind
+                            try:
+                                v3 = index_place(v1, v2)
+                            except BaseException:
+                                ins = node_before(code, ins, 1)
+                                raise
                         try:
                             if v3.shared:
                                 v3 = own(v3)
@@ -4872,9 +4890,11 @@ def run(machine, task):
                     if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
                         v7 = v5.items[v6]
                     else:
-                        behind, ins = ins, node_before(code, ins, 1)
-                        v7 = index_place(v5, v6)
-                        ins = behind
+                        try:
+                            v7 = index_place(v5, v6)
+                        except BaseException:
+                            ins = node_before(code, ins, 1)
+                            raise
                     try:
                         if v7.shared:
                             v7 = own(v7)
