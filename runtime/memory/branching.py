@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .facts import Fact
     from .keys import Key
+    from .met_versions import MetVersions
     from .observations import Observation
     from .stores.protocol import Store, Write
 
@@ -93,14 +94,14 @@ def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: 
     return [_erasing(store, other, copies, at) for other, copies in found.items() if copies]
 
 
-def erase_all(store: Store, prefix: Key, met: dict[Key, int] | None = None) -> int:
+def erase_all(store: Store, prefix: Key, met: MetVersions | None = None) -> int:
     """Every key under the prefix, its branches too; the number of entries that were there. `met`: versions that were seen."""
     keys = list(store.keys(prefix))
     removed = sum(store.head(key).length for key in keys)
     store.remove(keys)
     for key in keys:
         if met is not None:
-            met.pop(key, None)
+            met.forget(key)
     return removed
 
 

@@ -16,6 +16,7 @@ from .declaration import Declaration
 from .errors import InvalidValue, MemoryFailure
 from .forms import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, encode, memory_key
+from .met_versions import MetVersions
 from .policy import Policy
 
 TYPE_CHECKING = False
@@ -69,7 +70,7 @@ class Memories:
         self._stores = stores
         self._embedders = embedders
         self._embeddings: dict[str, Embedding] = {}
-        self._met: dict[Key, int] = {}  # versions that keys in stores had when the session last met them (M-14.6)
+        self._met = MetVersions()
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.turns: dict[Any, Any] = {}
@@ -316,7 +317,7 @@ class Memories:
         """The store of a handle, and the version of its log when the session last met it (M-14.6)."""
         declared, key = self._log_of(ref)
         store = self.volatile(declared.store, key) if declared.store is None or self._are_volatile() else None
-        return declared.store, self._met.get(key, 0) if store is None else store.head(key).version
+        return declared.store, self._met.version(key) if store is None else store.head(key).version
 
     def differs(self, ref: MemoryRef, version: int, changes: Changes) -> bool:
         """Whether the volatile log of a handle will have another version; one in a store goes its own way."""
@@ -332,7 +333,7 @@ class Memories:
             found = self._store_of(declared).head(key).version
         except MemoryFailure:
             return None
-        self._met[key] = found
+        self._met.meet(key, found)
         return found if found < version else None
 
     def beginnings(self) -> list[tuple[str, list[Any], list[Any]]]:

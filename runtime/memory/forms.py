@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..records import Msg
     from .keys import Key
     from .memory import Memory
+    from .met_versions import MetVersions
     from .stores.protocol import Store
     from .views import Recalled, View
 
@@ -26,7 +27,7 @@ class KeyedMemory:
     __slots__ = ("name", "per", "_at", "_stores", "_prefix", "_met")
 
     def __init__(
-        self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key, met: dict[Key, int]
+        self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key, met: MetVersions
     ) -> None:
         """`stores`: its own first, then that of the session's facts; `met`: as a memory has it."""
         self.name = name

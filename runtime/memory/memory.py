@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .entries import Entry, Turn, ViewState
     from .facts import Fact
     from .keys import Key
+    from .met_versions import MetVersions
     from .rules import Lesson
     from .stores.protocol import Store, Write
 
@@ -64,7 +65,7 @@ class Memory(MemoryReader):
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
-        met: dict[Key, int] | None = None,
+        met: MetVersions | None = None,
     ) -> None:
         super().__init__(
             policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding, met=met
@@ -201,7 +202,7 @@ class Memory(MemoryReader):
         write: Write = (self.key, expect, batch)
         stored = self.store.commit([write], scrub=scrub)
         if stored and self.met is not None:
-            self.met[self.key] = batch.head.version
+            self.met.meet(self.key, batch.head.version)
         if self.policy.ttl is not None:
             self._sweep(self.now() - self.policy.ttl)
         return stored

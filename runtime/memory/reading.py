@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .fact_index import FactIndex
     from .facts import Fact
     from .keys import Key
+    from .met_versions import MetVersions
     from .observations import Observation
     from .stores.protocol import Store
     from .stores.volatile_log import VolatileLog
@@ -57,7 +58,7 @@ class MemoryReader:
         clock: Callable[[], float] = time,
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
-        met: dict[Key, int] | None = None,
+        met: MetVersions | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -88,7 +89,7 @@ class MemoryReader:
         """The row of the key; an expired key is like one never written (M-8.9)."""
         head = self.store.head(self.key)
         if self.met is not None:
-            self.met[self.key] = head.version
+            self.met.meet(self.key, head.version)
         ttl = self.policy.ttl
         return Head() if ttl is not None and head.touched < self.now() - ttl else head
 
