@@ -7,7 +7,7 @@ CONCERTO = $(VENV)/bin/concerto
 DRIVER  = $(PY) conformance/drivers/concerto.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev
+.PHONY: help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev bench-check
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -39,6 +39,10 @@ test: $(VENV)/.dev servers  ## all tests and the conformance suite
 mutants: $(VENV)/.dev  ## break the laws of memories one by one: the table of what found each
 	$(PY) -m tests.memory.mutants
 
+.PHONY: soak
+soak: $(VENV)/.dev servers  ## every fuzzer at length (an hour or more): docs/generated/soak.md
+	$(PY) -m tests.fuzz.soak
+
 .PHONY: servers
 servers:
 	@if command -v npm >/dev/null 2>&1; then \
@@ -52,7 +56,7 @@ conformance-self: $(VENV)/.dev  ## the suite tests itself: the null and mutant d
 	$(PY) conformance/run.py --self-test --driver "$(DRIVER)"
 
 coverage-clauses: $(VENV)/.dev  ## clauses of docs/spec that programs show
-	$(PY) conformance/coverage.py --require conformance/required.txt
+	$(PY) conformance/coverage.py
 
 lint: $(VENV)/.dev  ## ruff, and the layout of our own programs
 	$(PY) -m ruff check .
@@ -77,6 +81,9 @@ check: lint types gen-check test conformance-self coverage-clauses  ## everythin
 
 bench: $(VENV)/.dev  ## programs and operations with their Python twins; a chart in build/benches.svg
 	$(PY) benches/run.py --plot build/benches.svg --json build/benches.json
+
+bench-check: $(VENV)/.dev  ## the same, failing where a target of a clause is missed
+	$(PY) benches/run.py --check
 
 bless: $(VENV)/.dev  ## rewrite goldens and clause hashes, and list what changed
 	$(PY) conformance/coverage.py --bless

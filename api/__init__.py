@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .host.errors import ImageError as ImageError
     from .host.errors import Panic as Panic
     from .host.errors import ProgramError as ProgramError
+    from .host.errors import ToolError as ToolError
     from .host.options import Budgets as Budgets
     from .host.options import Buffered as Buffered
     from .host.options import Immediate as Immediate
@@ -46,7 +47,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "compiling": "compile load",
-    "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError",
+    "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError ToolError",
     "options": "Budgets Buffered Immediate Permissions",
     "programs": "Program",
     "results": "Emit Metrics RunResult",

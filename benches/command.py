@@ -1,6 +1,7 @@
 """The command line of the benches: which rows, how thoroughly, and where the result goes.
 
-Exit code 1 when a program emits something else than its twin; a missed target is a figure, not a failure.
+Exit code 1 when a program emits something else than its twin; with `--check` also when a target of a clause is missed, which
+else is a figure, not a failure.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from . import baseline, interpreters, pairs, plot, report
 from .execution import Failed
-from .figures import WRONG, Figure
+from .figures import MISSED, WRONG, Figure
 from .operations import OPERATIONS
 from .progress import Progress
 from .sampling import FULL, QUICK, Plan
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.list:
         print("\n".join(benches))
         return 0
+    if options.check and options.quick:
+        raise SystemExit("benches: --check asserts what was measured; --quick measures nothing")
     if options.python:
         return on_all(options)
     figures = measured(benches, QUICK if options.quick else FULL)
@@ -38,9 +41,12 @@ def main(arguments: Sequence[str]) -> int:
     if options.plot:
         write_plot(figures, options.plot)
     wrong = any(figure.wrong for figure in figures)
+    missed = [figure for figure in figures if figure.verdict == MISSED] if options.check else []
+    for figure in missed:
+        print(f"MISSED  {report.target_text(figure.target)}: {figure.name}, {report.number(figure.judged or 0.0)}")
     if options.baseline and not wrong:
         baseline.write(figures)
-    return 1 if wrong else 0
+    return 1 if wrong or missed else 0
 
 
 def on_all(options: argparse.Namespace) -> int:
@@ -62,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--baseline", action="store_true", help="keep the figures in benches/baseline.json")
     made.add_argument("--plot", metavar="FILE", help="write the programs' ratios as an SVG bar chart")
     made.add_argument("--python", action="append", metavar="PATH", help="on this interpreter; may be repeated to compare several")
+    made.add_argument("--check", action="store_true", help="a missed target is a failure (not with --quick: no measurement)")
     made.add_argument("--list", action="store_true", help="print the names and stop")
     return made
 

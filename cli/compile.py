@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from ..vm.bytecode.image import ImageError
 from . import exits
@@ -11,6 +12,8 @@ from .inputs import compilation, display_name, read_source, refused, report, rep
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+
+    from ..vm.bytecode.image import Image
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +56,33 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(exits.INTERNAL, f"internal error: the image fails verification: {error}") from None
     if not arguments.check:
         write(output, encode(image))
+    if not arguments.quiet and not arguments.json:
+        for line in prompt_cache_notes(image):
+            print(line, file=sys.stderr)
     return exits.OK
+
+
+BILLED_LESS = ("openai", "anthropic", "google")  # providers that bill cached prefixes less
+WORTH_A_NOTE = 16  # messages: what is shorter than some thousand tokens, no provider caches
+
+
+def prompt_cache_notes(image: Image) -> list[str]:
+    """A line for each memory whose bound moves with every turn, in a program with a model of a provider that bills less for
+    what a request has in common with the one before."""
+    if not image.memories:
+        return []
+    from ..runtime.memory.prefix_share import advice, bound_of
+
+    kinds = {**{name: name for name in BILLED_LESS}, **{c.name: c.fields.get("provider") for c in image.connections}}
+    if not any(kinds.get(model.connection) in BILLED_LESS for model in image.models):
+        return []
+    notes = []
+    for memory in image.memories:
+        bound, help = bound_of(memory.max_messages, memory.steps), advice(memory.max_messages, memory.steps)
+        if help is not None and bound is not None and (bound[0] >= WORTH_A_NOTE or bound[0] == 0):
+            what = "nothing of a request but its system message equals the one before, so prompt caches do not help"
+            notes.append(f"note: memory {memory.name}: once it is full, {what}; {help}")
+    return notes
 
 
 def default_output(path: str) -> str:

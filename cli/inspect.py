@@ -51,6 +51,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "effects": {method[2]: method[7] for t in image.tools for method in t.methods if method[7] is not None},
         "memories": [_memory(image, m) for m in image.memories],
+        "prompt_caches": {m.name: _prompt_cache(m) for m in image.memories if m.of is None},
         "contexts": [_context(image, c) for c in image.contexts],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
@@ -67,6 +68,15 @@ def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
     steps = {"steps": {name: _step(image, value) for name, value in memory.steps.items()}} if memory.steps else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
+
+
+def _prompt_cache(memory: Memory) -> dict[str, Any]:
+    """How much of a request equals the one before once the memory is full, in percent, and what would keep more."""
+    from ..runtime.memory.prefix_share import advice, bound_of, prefix_share
+
+    help = advice(memory.max_messages, memory.steps)
+    share = prefix_share(bound_of(memory.max_messages, memory.steps))
+    return {"same_percent": share, **({"help": help} if help is not None else {})}
 
 
 def _context(image: Image, context: Context) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 LIBRARIES = ("pygls", "lsprotocol")
-MISSING = "the language server needs the library pygls, which is not installed: pip install 'concerto-lang[lsp]'"
+MISSING = "the language server needs the library pygls, which is not installed"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,5 +26,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in LIBRARIES:
             raise
-        raise exits.Exit(exits.FAILED, MISSING) from None
+        from ..runtime.extras import install_advice
+
+        raise exits.Exit(exits.FAILED, f"{MISSING}: {install_advice('lsp')}") from None
     return exits.OK if serve(VERSION) else exits.FAILED

@@ -55,6 +55,8 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
+    requests = "print a line per model request on stderr: its size, and how much of it equals the one before"
+    parser.add_argument("--verbose=requests", action="store_true", dest="verbose_requests", help=requests)
     add_flags(parser)
 
 
@@ -243,6 +245,7 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
         hears=lambda: bool(arguments.verbose),
+        requests=_tell_request if arguments.verbose_requests else None,
         tier=arguments.tier,
         stored_wall=time.time,
     )
@@ -333,6 +336,10 @@ class LazyNetwork:
         from ..runtime.network import SystemNetwork
 
         return getattr(SystemNetwork(), name)
+
+
+def _tell_request(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 async def _sleep(seconds: float) -> None:

@@ -27,7 +27,7 @@ E0006 parse    unterminated block comment
 E0007 parse    unknown escape
 E0008 parse    malformed `\\u{}` escape
 E0009 parse    malformed number
-E0010 parse    integer literal out of range
+E0010 parse    number literal out of range
 E0011 parse    empty `${}`
 E0012 parse    `r#` without a quote
 E0101 parse    unexpected token

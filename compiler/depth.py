@@ -1,4 +1,4 @@
-"""The nesting limit of L-2.6.7 for what brackets alone do not show: prefix operators, closures, `else if`, types.
+"""The nesting limit of L-2.6.7 for what brackets alone do not show: prefix operators, closures, types.
 
 The parser calls it only when its stack has grown past the limit. The walk keeps its own stack, so no depth is too much.
 Must not know: tokens, how the tree was built.
@@ -32,11 +32,9 @@ def check_depth(program: ast.Program, diagnostics: Diagnostics) -> None:
 
 
 def _step(node: ast.Node, child: ast.Node) -> int:
-    """How much deeper `child` stands than `node`. Operator chains to the left and pipes do not nest (G-5.2)."""
+    """How much deeper `child` stands than `node`. Operator chains to the left, pipes and `else if` do not nest (G-5.2)."""
     if isinstance(node, _NESTING):
         return 1
-    if isinstance(node, ast.If):
-        return int(child is node.otherwise)
     if isinstance(node, ast.Binary):
         return int(node.operator == "**" and child is node.right)
     if isinstance(node, ast.Await):

@@ -8,6 +8,8 @@ Must not know: where a soft word is a keyword, what brackets mean.
 from __future__ import annotations
 
 import re
+import sys
+from math import inf
 from typing import NamedTuple
 
 from .ast import Comment
@@ -19,6 +21,8 @@ from .tokens import END, HARD_KEYWORDS, OPERATORS, TokenList
 
 MAX_TOKENS = 1_000_000
 INT_LIMIT = 2**63
+LARGEST = sys.float_info.max
+FLOAT_HELP = "write a smaller number; `1.0 / 0.0` is infinity"
 INT_HELP = f"the largest Int is `{INT_LIMIT - 1}`; where a Float may stand, write `1e19`"
 
 # The order of the groups is the order of frequency, except where a longer form must come first. `digit`: a number that may be
@@ -247,8 +251,17 @@ class _Lexer:
         if found[1] is None and found[2] is None:
             return self.integer(found[0], start, found.end(), 10)
         end = self.refuse_touching(start, found.end())
-        self.tokens.add("FLOAT", float(found[0].replace("_", "")), start, end)
+        value = float(found[0].replace("_", ""))
+        if value == inf:
+            shown = found[0] if len(found[0]) <= 40 else found[0][:39] + "…"
+            message = f"float literal `{shown}` is out of range: the largest Float is {LARGEST}"
+            self.error("E0010", start, end, message, FLOAT_HELP)
+            value = 0.0
+        self.tokens.add("FLOAT", value, start, end)
         return end
+
+    def shown(self, start: int, end: int) -> str:
+        return self.text[start:end] if end - start <= 40 else self.text[start : start + 39] + "…"
 
     def integer(self, digits: str, start: int, end: int, radix: int) -> int:
         digits = digits.replace("_", "")
@@ -259,7 +272,7 @@ class _Lexer:
         value = self.value_of(digits, radix) if full_end == end else 0
         # 2^63 may stand under unary minus; the grammar's actions know whether it does.
         if value > INT_LIMIT or (value == INT_LIMIT and radix != 10):
-            shown = self.text[start:end] if end - start <= 40 else self.text[start : start + 39] + "…"
+            shown = self.shown(start, end)
             message = f"integer literal `{shown}` is out of range: the limit is {INT_LIMIT - 1}"
             self.error("E0010", start, end, message, INT_HELP)
             value = 0

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
-from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, Rule, number, whole
+from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, EITHER_OBJECTS, Rule, number, whole
 from .diagnostics import Diagnostics
 from .manifest_help import example, known
 from .memory_tables import MemoryTables
@@ -26,13 +26,14 @@ NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 CONNECTION_KEYS = tuple(field for field in CONNECTION_FIELDS if field != "api_key")  # which stays outside
 PRICES = ("input_per_million", "output_per_million")
+CACHE_PRICES = ("cached", "cache_write")
 BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
 
 
 class Manifest:
     """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, `tools`, which of
     them may be called, the fields of each of `connections`, `agents` and `servers`, `memory_tables`, `pricing` as [input, output]
-    per model id, `budgets`.
+    per model id, with [cached, cache_write] behind where one is set, `budgets`.
     `folder` is the root of the project, without links."""
 
     def __init__(self, path: str) -> None:
@@ -44,7 +45,7 @@ class Manifest:
         self.agents: dict[str, dict[str, Any]] = {}
         self.servers: dict[str, dict[str, Any]] = {}
         self.connections: dict[str, dict[str, object]] = {}
-        self.pricing: dict[str, list[float]] = {}
+        self.pricing: dict[str, list[float | None]] = {}
         self.budgets: dict[str, object] = {}
         self.memory_tables = MemoryTables()
         self.source = Source(NAME, "")
@@ -170,7 +171,7 @@ def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
 
 def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
     """Whether a field of a connection is known and holds what it may; reports it otherwise."""
-    if key in CONNECTION_OBJECTS:
+    if key in CONNECTION_OBJECTS or (key in EITHER_OBJECTS and isinstance(value, dict)):
         return _object_fits(manifest, place, where, key, value)
     if key == "headers":
         legal = isinstance(value, dict) and all(isinstance(v, str) or _is_variable(v) for v in value.values())
@@ -186,7 +187,7 @@ def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, valu
 
 
 def _object_fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
-    rules = CONNECTION_OBJECTS[key]
+    rules = CONNECTION_OBJECTS.get(key) or EITHER_OBJECTS[key]
     if not isinstance(value, dict):
         manifest.report("E4004", place, f"`{key}` of {where} is a table")
         return False
@@ -213,15 +214,18 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
-    """`[pricing."ID"]`: the price of a million tokens in and out (O-1.131)."""
+    """`[pricing."ID"]`: the price of a million tokens in and out (O-1.131), cached and written to a cache (O-1.221)."""
     for model, prices in table.items():
         where = f'[pricing."{model}"]'
         if not isinstance(prices, dict):
             manifest.report("E4004", ("pricing", model), f"`{model}` is a table: write {where}")
             continue
         for key in prices:
-            if key not in PRICES:
-                manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", known("keys", key, PRICES))
+            if key not in PRICES + CACHE_PRICES:
+                keys = known("keys", key, PRICES + CACHE_PRICES)
+                manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", keys)
+            elif key in CACHE_PRICES and not _holds(number(0), prices[key]):
+                manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {number(0).words}")
         for key in PRICES:
             if key not in prices:
                 manifest.report("E4002", ("pricing", model), f"{where} lacks `{key}`", example(("pricing", model, key)))
@@ -229,6 +233,8 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
                 manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {number(0).words}")
         if not manifest.diagnostics.has_errors:
             manifest.pricing[model] = [float(prices[key]) for key in PRICES]
+            if any(key in prices for key in CACHE_PRICES):
+                manifest.pricing[model] += [float(prices[key]) if key in prices else None for key in CACHE_PRICES]
 
 
 def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:

@@ -12,8 +12,9 @@ from ..vm.bytecode.image import Image
 from . import ast
 from .checked import CheckedProgram
 from .checker import check_project
+from .codegen.constants import TooLong
 from .codegen.program import generate
-from .codegen.sizes import excesses
+from .codegen.sizes import excesses, too_costly
 from .diagnostics import Diagnostics
 from .loading import Reader, load, no_files
 from .manifest import Manifest
@@ -74,9 +75,16 @@ def _generate(result: Compilation, file: str, name: str) -> None:
     except RecursionError:  # of a walk over a type; trees are walked by levels
         result.diagnostics.report("E0114", Span(file, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return
+    except TooLong as use:
+        message = "the uses of constants make too much code: each use of an Array or a Map builds it"
+        help = "keep it in a variable, or return it from a function"
+        result.diagnostics.report("E0114", use.span or Span(file, 0, 0), message, help=help)
+        return
     for number, line, column, message in excesses(image):
         start = sources[number].line_starts[line - 1] + column - 1
         result.diagnostics.report("E0114", Span(sources[number].name, start, start + 1), message, help="split it up")
+    if not result.diagnostics.has_errors and (why := too_costly(image)) is not None:
+        result.diagnostics.report("E0114", Span(file, 0, 0), f"the program is too large for one image: {why}", help="split it up")
     if not result.diagnostics.has_errors:
         result.image = image
 
@@ -87,6 +95,6 @@ def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Mani
     result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
     if manifest is not None:
         project.configure(manifest)
-    if not diagnostics.has_errors:
+    if diagnostics.leave_trees:
         result.checked = check_project(project, diagnostics)
     return result

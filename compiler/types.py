@@ -10,28 +10,74 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 SHOWN = 24  # levels of a type that a message spells
+MOST_SHOWN = 200  # and parts of it: types share their parts, so that few levels may have thousands
+MEMBERS_SHOWN = 40  # and members of a string union
+
+_set = object.__setattr__
+
+
+class Room:
+    """How many parts of a type may still be spelled."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_SHOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Base of all types; `str(t)` is the spelling in source (L-4.1.7). `weight`: how many types it is made of, itself included;
-    types share their parts, so that few lines can make very heavy ones."""
+    """Base of all types; `str(t)` is the spelling in source (L-4.1.7), cut where it is very long. `weight`: how many types it is
+    made of, itself included; `depth`: how many stand inside each other; types share their parts, so that few lines can make very
+    heavy ones. `is_open`: an `Open` or a `Parameter` is in it; `has_parameters`: a type parameter of a declaration is."""
 
     weight: int = field(init=False, compare=False, repr=False, default=1)
+    depth: int = field(init=False, compare=False, repr=False, default=1)
+    is_open: bool = field(init=False, compare=False, repr=False, default=False)
+    has_parameters: bool = field(init=False, compare=False, repr=False, default=False)
+    _hash: int | None = field(init=False, compare=False, repr=False, default=None)
 
-    def spell(self, levels: int) -> str:
+    def spell(self, levels: int, room: Room) -> str:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return self.spell(SHOWN)
+        return self.spell(SHOWN, Room())
 
 
-def _weigh(type_: Type, parts: Iterable[Type]) -> None:
-    object.__setattr__(type_, "weight", 1 + sum([part.weight for part in parts]))
+def _measure(type_: Type, parts: Iterable[Type]) -> None:
+    weight = depth = 1
+    for part in parts:
+        weight += part.weight
+        if part.depth >= depth:
+            depth = part.depth + 1
+        if part.is_open:
+            _set(type_, "is_open", True)
+        if part.has_parameters:
+            _set(type_, "has_parameters", True)
+    _set(type_, "weight", weight)
+    _set(type_, "depth", depth)
 
 
-def _listed(types: Iterable[Type], levels: int) -> str:
-    return ", ".join([type_.spell(levels - 1) for type_ in types]) if levels else "…"
+def _hashed(type_: Type, *parts: object) -> int:
+    """The hash of these, computed once: without that it takes a walk over all that the type is made of."""
+    known = type_._hash
+    if known is None:
+        known = hash(parts)
+        _set(type_, "_hash", known)
+    return known
+
+
+def _listed(types: Iterable[Type], levels: int, room: Room) -> str:
+    if not levels:
+        return "…"
+    texts: list[str] = []
+    for type_ in types:
+        if room.left <= 0:
+            texts.append("…")
+            break
+        room.left -= 1
+        texts.append(type_.spell(levels - 1, room))
+    return ", ".join(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +89,7 @@ class Simple(Type):
     def __eq__(self, other: object) -> bool:
         return self is other or (type(other) is Simple and self.name == other.name)
 
-    def spell(self, levels: int) -> str:
+    def spell(self, levels: int, room: Room) -> str:
         return self.name
 
 
@@ -57,22 +103,31 @@ class Generic(Type):
     def __eq__(self, other: object) -> bool:
         return self is other or (type(other) is Generic and self.name == other.name and self.arguments == other.arguments)
 
-    def __post_init__(self) -> None:
-        _weigh(self, self.arguments)
+    def __hash__(self) -> int:
+        return _hashed(self, self.name, self.arguments)
 
-    def spell(self, levels: int) -> str:
-        return self.name if self.name == "PipelineRef" else f"{self.name}<{_listed(self.arguments, levels)}>"
+    def __post_init__(self) -> None:
+        _measure(self, self.arguments)
+
+    def spell(self, levels: int, room: Room) -> str:
+        return self.name if self.name == "PipelineRef" else f"{self.name}<{_listed(self.arguments, levels, room)}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple(Type):
     items: tuple[Type, ...]
 
-    def __post_init__(self) -> None:
-        _weigh(self, self.items)
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Tuple and self.items == other.items)
 
-    def spell(self, levels: int) -> str:
-        inside = _listed(self.items, levels)
+    def __hash__(self) -> int:
+        return _hashed(self, Tuple, self.items)
+
+    def __post_init__(self) -> None:
+        _measure(self, self.items)
+
+    def spell(self, levels: int, room: Room) -> str:
+        inside = _listed(self.items, levels, room)
         return f"({inside},)" if len(self.items) == 1 else f"({inside})"
 
 
@@ -80,11 +135,17 @@ class Tuple(Type):
 class Nilable(Type):
     inner: Type
 
-    def __post_init__(self) -> None:
-        _weigh(self, (self.inner,))
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Nilable and self.inner == other.inner)
 
-    def spell(self, levels: int) -> str:
-        return f"{_listed((self.inner,), levels)}?"
+    def __hash__(self) -> int:
+        return _hashed(self, Nilable, self.inner)
+
+    def __post_init__(self) -> None:
+        _measure(self, (self.inner,))
+
+    def spell(self, levels: int, room: Room) -> str:
+        return f"{_listed((self.inner,), levels, room)}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +153,20 @@ class Function(Type):
     parameters: tuple[Type, ...]
     result: Type
 
-    def __post_init__(self) -> None:
-        _weigh(self, (*self.parameters, self.result))
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is Function and self.parameters == other.parameters and self.result == other.result
+        )
 
-    def spell(self, levels: int) -> str:
-        head = f"fn({_listed(self.parameters, levels)})"
-        return head if self.result == NIL else f"{head} -> {_listed((self.result,), levels)}"
+    def __hash__(self) -> int:
+        return _hashed(self, self.parameters, self.result)
+
+    def __post_init__(self) -> None:
+        _measure(self, (*self.parameters, self.result))
+
+    def spell(self, levels: int, room: Room) -> str:
+        head = f"fn({_listed(self.parameters, levels, room)})"
+        return head if self.result == NIL else f"{head} -> {_listed((self.result,), levels, room)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +175,15 @@ class Union(Type):
 
     members: tuple[str, ...]
 
-    def spell(self, levels: int) -> str:
-        return " | ".join(f'"{m}"' for m in self.members)
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Union and self.members == other.members)
+
+    def __hash__(self) -> int:
+        return _hashed(self, self.members)
+
+    def spell(self, levels: int, room: Room) -> str:
+        shown = [f'"{member}"' for member in self.members[:MEMBERS_SHOWN]]
+        return " | ".join([*shown, "…"] if len(self.members) > MEMBERS_SHOWN else shown)
 
 
 @dataclass(eq=False, slots=True)
@@ -144,13 +220,18 @@ class Nominal(Type):
 
     def __post_init__(self) -> None:
         if self.arguments:
-            _weigh(self, self.arguments)
+            _measure(self, self.arguments)
+        elif self.kind == "parameter":
+            _set(self, "has_parameters", True)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
             type(other) is Nominal and self.name == other.name and self.kind == other.kind and self.key == other.key
             and self.arguments == other.arguments and self.plain == other.plain
         )  # fmt: skip
+
+    def __hash__(self) -> int:
+        return _hashed(self, self.kind, self.name, self.arguments, self.key)
 
     @property
     def unique_name(self) -> str:
@@ -164,8 +245,8 @@ class Nominal(Type):
     def of(self, arguments: tuple[Type, ...]) -> Nominal:
         return Nominal(self.kind, self.name, arguments, self.key, self.plain, self.facts)
 
-    def spell(self, levels: int) -> str:
-        return f"{self.name}<{_listed(self.arguments, levels)}>" if self.arguments else self.name
+    def spell(self, levels: int, room: Room) -> str:
+        return f"{self.name}<{_listed(self.arguments, levels, room)}>" if self.arguments else self.name
 
 
 def bare(type_: Type) -> Type:
@@ -179,7 +260,10 @@ class Parameter(Type):
 
     name: str
 
-    def spell(self, levels: int) -> str:
+    def __post_init__(self) -> None:
+        _set(self, "is_open", True)
+
+    def spell(self, levels: int, room: Room) -> str:
         return self.name
 
 
@@ -187,7 +271,10 @@ class Parameter(Type):
 class Open(Type):
     """A side that inference has not found yet (`[]`, `None`, the other side of `Ok(x)`)."""
 
-    def spell(self, levels: int) -> str:
+    def __post_init__(self) -> None:
+        _set(self, "is_open", True)
+
+    def spell(self, levels: int, room: Room) -> str:
         return "_"
 
 

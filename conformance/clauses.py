@@ -1,12 +1,14 @@
-"""What `coverage.py` does: compares the clauses of the specification with those that programs name.
+"""What `coverage.py` does: compares the clauses of the specification with those that programs, tests and benches show.
 
-Also `clauses.jsonl` with the texts of the clauses. Prints what is covered and what is broken; the exit status is 1 when
-something is broken.
+Also `clauses.jsonl` with the texts of the clauses, and `docs/spec/unbuilt.md` with those that nothing shows yet. Prints what is
+covered and what is broken; the exit status is 1 when something is broken.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import functools
 import json
 import re
 import statistics
@@ -17,6 +19,7 @@ from .records import Program
 from .specification import ID, Clause, order, read_clauses, stray_musts
 
 PROJECT = suite.ROOT.parent
+RULES = frozenset({"rule", "invariant"})  # of Hypothesis: the machine that has them is a test
 
 
 def main(argv: list[str]) -> int:
@@ -27,13 +30,14 @@ def main(argv: list[str]) -> int:
         print("conformance/clauses.jsonl " + ("changed" if changed else "unchanged"))
     programs, broken = suite.load()
     shown, missing_tests = elsewhere(suite.ROOT / "elsewhere.txt")
-    broken += missing_tests
+    unshown, bad_rows = unbuilt(PROJECT / "docs" / "spec" / "unbuilt.md")
+    broken += missing_tests + bad_rows + claims(programs)
     passed = _passed(programs, options.results)
     named = {ident for program in passed for ident in program.clauses} | set(shown)
-    broken += _structure(clauses, programs, shown) + changed_texts(clauses, suite.ROOT / "clauses.jsonl")
-    broken += required(clauses, named, _prefixes(options.require))
+    broken += _structure(clauses, programs, shown, unshown) + changed_texts(clauses, suite.ROOT / "clauses.jsonl")
+    broken += required(clauses, named, unshown) + claimed_unbuilt(programs, shown, unshown)
     print_coverage(clauses, named, options.list)
-    print(f"shown elsewhere: {len(shown)}")
+    print(f"shown elsewhere: {len(shown)}; not shown yet, with a reason: {len(unshown)}")
     broken += print_lengths(programs)
     for line in broken:
         print(f"BROKEN  {line}")
@@ -42,7 +46,6 @@ def main(argv: list[str]) -> int:
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("conformance/coverage.py", description="Clause coverage of the suite.")
-    parser.add_argument("--require", metavar="FILE", help="id prefixes that have to be covered, one per line")
     parser.add_argument("--results", metavar="FILE", help="outcomes of run.py --results: only passing programs count")
     parser.add_argument("--list", metavar="PREFIX", default="", help="print the uncovered ids that begin so")
     parser.add_argument("--bless", action="store_true", help="write clauses.jsonl anew")
@@ -56,11 +59,42 @@ def _passed(programs: list[Program], results: str | None) -> list[Program]:
     return [program for program in programs if outcomes.get(program.ident) == "pass"]
 
 
-def _prefixes(path: str | None) -> list[str]:
-    if not path:
-        return []
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+def unbuilt(path: Path) -> tuple[dict[str, str], list[str]]:
+    """Clause to the reason why nothing shows it yet (C-10.2), and the rows that are wrong."""
+    reasons: dict[str, str] = {}
+    broken: list[str] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else [], 1):
+        if not line.startswith("|") or line in ("| Why | Clause |", "|---|---|"):
+            continue
+        match = re.fullmatch(rf"\| ([^|]+[.;]) \| ({ID}) \|", line)
+        if not match:
+            broken.append(f"{path.name}:{number}: a sentence and one id")
+        elif match[2] in reasons:
+            broken.append(f"{path.name}:{number}: {match[2]} a second time")
+        else:
+            reasons[match[2]] = match[1]
+    return reasons, broken
+
+
+def claims(programs: list[Program]) -> list[str]:
+    """Programs that name more clauses than what they expect can be about (C-10.6)."""
+    most = suite.suite()["limits"]["maximum_clauses"]
+    broken = [f"{p.path}: names {len(p.clauses)} clauses, more than {most}" for p in programs if len(p.clauses) > most]
+    return broken + [
+        f"{p.path}: names {len(p.clauses)} clauses with {p.expectations} expectations, more than two and two for each"
+        for p in programs
+        if len(p.clauses) > 2 + 2 * p.expectations
+    ]
+
+
+def claimed_unbuilt(programs: list[Program], shown: dict[str, str], unshown: dict[str, str]) -> list[str]:
+    """Who names a clause of `unbuilt.md`: a name alone shows nothing."""
+    by = {ident: program.path for program in programs for ident in program.clauses} | shown
+    return [
+        f"{by[ident]}: names {ident}, which docs/spec/unbuilt.md says is not shown: {reason} Take that row out if it is now"
+        for ident, reason in unshown.items()
+        if ident in by
+    ]
 
 
 def elsewhere(path: Path) -> tuple[dict[str, str], list[str]]:
@@ -74,20 +108,44 @@ def elsewhere(path: Path) -> tuple[dict[str, str], list[str]]:
         match = re.fullmatch(rf"({ID})\t(\S+)", line)
         if not match:
             broken.append(f"{path.name}:{number}: an id, a tab, the path of a test")
-        elif not _test_exists(match[2]):
-            broken.append(f"{path.name}:{number}: no test {match[2]}")
+        elif not _test_exists(match[1], match[2]):
+            broken.append(f"{path.name}:{number}: no test function, or bench with a target of {match[1]}: {match[2]}")
         else:
             shown[match[1]] = match[2]
     return shown, broken
 
 
-def _test_exists(test: str) -> bool:
-    file, _, name = test.partition("::")
+def _test_exists(ident: str, shown: str) -> bool:
+    """Whether it is a test function that does something, or a bench that has a target of the clause (C-10.5)."""
+    file, _, name = shown.partition("::")
     path = PROJECT / file
-    return path.is_file() and (not name or re.search(rf"\b{re.escape(name)}\b", path.read_text("utf-8")) is not None)
+    if not path.is_file() or path.suffix != ".py" or not name:
+        return False
+    functions, targets = _contents(path)
+    if file.startswith("benches/"):
+        return name in functions and ident in targets
+    return functions.get(name, False)
 
 
-def _structure(clauses: list[Clause], programs: list[Program], shown: dict[str, str]) -> list[str]:
+@functools.cache
+def _contents(path: Path) -> tuple[dict[str, bool], frozenset[str]]:
+    """The functions of a file, with whether each is a test that asserts or calls anything, a rule of a state machine included;
+    and the clauses of the targets that a bench has."""
+    tree = ast.parse(path.read_text("utf-8"))
+    functions = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            does = any(isinstance(part, (ast.Assert, ast.Call)) for each in node.body for part in ast.walk(each))
+            names = {getattr(getattr(one, "func", one), "id", "") for one in node.decorator_list}
+            functions[node.name] = does and (node.name.startswith("test_") or not RULES.isdisjoint(names))
+    called = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Target"]
+    first = [node.args[0] for node in called if node.args]
+    return functions, frozenset([str(one.value) for one in first if isinstance(one, ast.Constant)])
+
+
+def _structure(
+    clauses: list[Clause], programs: list[Program], shown: dict[str, str], unshown: dict[str, str]
+) -> list[str]:
     """Ids defined twice, ids nobody defines, `must` outside clauses; a missing specification."""
     if not clauses:
         return ["docs/spec defines no clause"]
@@ -98,21 +156,14 @@ def _structure(clauses: list[Clause], programs: list[Program], shown: dict[str, 
     for program in programs:
         broken += [f"{program.path}: unknown clause {i}" for i in program.clauses if i not in places]
     broken += [f"elsewhere.txt: unknown clause {ident}" for ident in shown if ident not in places]
+    broken += [f"unbuilt.md: unknown clause {ident}" for ident in unshown if ident not in places]
     return broken + stray_musts(PROJECT / "docs" / "spec")
 
 
-def required(clauses: list[Clause], named: set[str], prefixes: list[str]) -> list[str]:
-    """The uncovered `must` clauses under the prefixes that have to be complete."""
-    return [
-        f"{clause.ident} is covered by no program"
-        for clause in clauses
-        if clause.kind == "must" and clause.ident not in named and any(_under(clause.ident, p) for p in prefixes)
-    ]
-
-
-def _under(ident: str, prefix: str) -> bool:
-    """`L-1` holds L-1.2.3 but not L-11.1."""
-    return ident == prefix or ident.startswith(prefix.rstrip(".-") + ("-" if len(prefix) == 1 else "."))
+def required(clauses: list[Clause], named: set[str], unshown: dict[str, str]) -> list[str]:
+    """Clauses that nothing shows and no reason excuses."""
+    missing = [clause.ident for clause in clauses if clause.ident not in named and clause.ident not in unshown]
+    return [f"{ident} is covered by nothing; docs/spec/unbuilt.md gives no reason" for ident in missing]
 
 
 def print_coverage(clauses: list[Clause], named: set[str], listed: str) -> None:

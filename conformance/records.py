@@ -154,6 +154,13 @@ class Program:
         return (self.clause, *self.also)
 
     @property
+    def expectations(self) -> int:
+        """How many things it shows."""
+        lists = (self.emits, self.diagnostics, self.memory, self.calls, self.requests, (self.tests or ((), 0))[0])
+        single = (self.panic, self.fails, self.exit, self.asserts, self.reject)
+        return sum(map(len, lists)) + sum(one is not None for one in single)
+
+    @property
     def rejects(self) -> bool:
         """A rejecting program shows a clause that forbids something (C-10.3)."""
         return self.reject is not None or any(d.severity == "error" for d in self.diagnostics)

@@ -73,7 +73,7 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str]) -> Analysi
     project = load(main, read(main) or b"", read, diagnostics)
     if location.manifest is not None:
         project.configure(location.manifest)
-    broken = diagnostics.has_errors
+    broken = not diagnostics.leave_trees
     examined = None
     if all(name in project.trees for name in project.sources):
         examined = _examine_broken(project) if broken else examine_project(project, diagnostics)

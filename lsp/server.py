@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from typing import BinaryIO, cast
 
 from lsprotocol import types as lsp
 from pygls import uris
@@ -21,6 +22,7 @@ from ..compiler.source import Source, Span
 from . import members
 from .analysis import Analysis, analyse
 from .completion import complete
+from .framing import Frames
 from .hover import hover_at
 from .members import Offer
 from .outline import Entry, outline
@@ -128,15 +130,18 @@ def path_of(uri: str) -> str:
 
 
 def serve(version: str) -> bool:
-    """Talks on standard input and output until the editor leaves."""
+    """Talks on standard input and output until the editor leaves, or sends what is no message (G-5.12): then stderr says why."""
     logging.getLogger("pygls").addHandler(logging.NullHandler())
     logging.getLogger("pygls").propagate = False
     server = Server(version)
     _register_life(server)
     _register_questions(server)
+    frames = Frames(sys.stdin.buffer)
     # of a copy: the library closes what it writes to, and the command still flushes its own
     with open(os.dup(sys.stdout.fileno()), "wb") as output:
-        server.start_io(stdout=output)
+        server.start_io(stdin=cast(BinaryIO, frames), stdout=output)
+    if frames.problem is not None:
+        print(f"concerto lsp: {frames.problem}; the server ends", file=sys.stderr)
     return server.asked_to_stop and server.stopped
 
 

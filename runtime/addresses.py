@@ -1,39 +1,68 @@
-"""Which addresses of the network a program reaches without being granted them by name (G-8.3).
+"""Which addresses of the network a program reaches without being granted them by name (G-8.3, G-8.11).
 
-Hands on `is_public`. Must not know: names, grants.
+Hands on `is_public`. The table below is all there is to it: what the `ipaddress` of one Python takes for global another does not.
+Must not know: names, grants.
 """
 
 from __future__ import annotations
 
-import ipaddress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-# Addresses that carry an IPv4 address inside (NAT64, 6to4) are judged by it, as mapped ones are.
-NAT64 = ipaddress.ip_network("64:ff9b::/96")
-SIX_TO_FOUR = ipaddress.ip_network("2002::/16")
+# Every row of IANA's registries of special-purpose addresses (as of 2025-10), multicast and reserved space, and the addresses
+# outside of these under which clouds serve metadata.
+REFUSED_V4 = (
+    "0.0.0.0/8",  # this network
+    "10.0.0.0/8",  # private
+    "100.64.0.0/10",  # shared, with metadata of Alibaba Cloud
+    "127.0.0.0/8",  # loopback
+    "168.63.129.16/32",  # metadata of Azure
+    "169.254.0.0/16",  # link-local, with metadata
+    "172.16.0.0/12",  # private
+    "192.0.0.0/24",  # protocol assignments, with metadata of Oracle Cloud
+    "192.0.2.0/24",  # documentation
+    "192.31.196.0/24",  # AS112
+    "192.52.193.0/24",  # AMT
+    "192.88.99.0/24",  # relays of 6to4
+    "192.168.0.0/16",  # private
+    "192.175.48.0/24",  # AS112
+    "198.18.0.0/15",  # benchmarks
+    "198.51.100.0/24",  # documentation
+    "203.0.113.0/24",  # documentation
+    "224.0.0.0/4",  # multicast
+    "240.0.0.0/4",  # reserved, and broadcast
+)
+GLOBAL_V6 = "2000::/3"  # all else of IPv6 is loopback, unspecified, private, link-local, multicast, or not assigned
+REFUSED_V6 = (
+    "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID, DETs, anycast
+    "2001:db8::/32",  # documentation
+    "2620:4f:8000::/48",  # AS112
+    "3fff::/20",  # documentation
+)
+# They carry an IPv4 address inside, by which they are judged: (network, how far right it stands).
+CARRIERS = (
+    ("::ffff:0:0/96", 0),  # mapped
+    ("64:ff9b::/96", 0),  # NAT64
+    ("2002::/16", 80),  # 6to4
+)
+
+_V4 = tuple(map(IPv4Network, REFUSED_V4))
+_V6 = tuple(map(IPv6Network, REFUSED_V6))
+_GLOBAL_V6 = IPv6Network(GLOBAL_V6)
+_CARRIERS = tuple((IPv6Network(network), shift) for network, shift in CARRIERS)
 
 
 def is_public(text: str) -> bool:
-    """False for loopback, private, link-local, shared, metadata, multicast and reserved addresses."""
-    address = unwrapped(ipaddress.ip_address(text.partition("%")[0]))
-    site_local = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
-    return address.is_global and not (address.is_multicast or address.is_reserved or site_local)
+    """Whether an address is one of the world: false for loopback, private, link-local, shared, metadata, multicast, reserved and
+    every other special-purpose address, however it is wrapped. ValueError for what is no address."""
+    address = unwrapped(ip_address(text.partition("%")[0]))
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _V4)
+    return address in _GLOBAL_V6 and not any(address in network for network in _V6)
 
 
-def unwrapped(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address in NAT64 or int(address) >> 32 == 0 and int(address) > 1:  # the last: IPv4-compatible
-        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    if address in SIX_TO_FOUR:
-        return ipaddress.IPv4Address(int(address) >> 80 & 0xFFFF_FFFF)
+def unwrapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    if isinstance(address, IPv6Address):
+        for network, shift in _CARRIERS:
+            if address in network:
+                return IPv4Address(int(address) >> shift & 0xFFFF_FFFF)
     return address
-
-
-def literal(host: str) -> str | None:
-    """The address a host is written as, in its usual spelling; None for a name."""
-    try:
-        return str(ipaddress.ip_address(host.partition("%")[0]))
-    except ValueError:
-        return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .running import Running
 
 
-def conversation(
+async def conversation(
     run: Running,
     effect: Effect,
     given: MemoryRef | tuple[MemoryRef, ...],
@@ -40,11 +40,12 @@ def conversation(
         if not run.memories.allows(ref.name, by, writes):
             way = "" if writes else " to be read"
             raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
-    attached = [run.memories.at(ref) for ref in refs]
+    attached = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
     tokens, meta = turn or (None, None)
     made = Conversation(
-        attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta)
-    )
+        attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
+        operations=run.operations,
+    )  # fmt: skip
     if any(element.policy.recall is not None for element in made.attached):
         from .memory.recall_step import Recalling
 
@@ -93,5 +94,5 @@ def turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
         from .memory.lease_owner import owner_name
         from .memory.locks import TurnLocks
 
-        locks = run.state["turn_locks"] = TurnLocks(owner_name(), loop=lambda: run.work.loop)
+        locks = run.state["turn_locks"] = TurnLocks(owner_name(), lambda: run.work.loop, run.operations)
     return locks

@@ -28,6 +28,9 @@ class Response:
         "attempts",
         "cached",
         "data",
+        "tokens_cached",
+        "tokens_cache_write",
+        "tokens_reasoning",
         "run_id",
         "appended",
     )
@@ -46,6 +49,9 @@ class Response:
         attempts: int = 0,
         cached: bool = False,
         data: dict[str, Any] | None = None,
+        tokens_cached: int = 0,
+        tokens_cache_write: int = 0,
+        tokens_reasoning: int = 0,
         run_id: str = "",
         appended: Sequence[Msg] = (),
     ) -> None:
@@ -60,6 +66,9 @@ class Response:
         self.attempts = attempts
         self.cached = cached
         self.data = data
+        self.tokens_cached = tokens_cached
+        self.tokens_cache_write = tokens_cache_write
+        self.tokens_reasoning = tokens_reasoning
         self.run_id = run_id
         self.appended = appended
 
@@ -81,11 +90,17 @@ class Validated:
 class Tally:
     """Sums over all provider requests of a call; `cost` is None once a request had no price."""
 
-    __slots__ = ("tokens_in", "tokens_out", "cost", "attempts", "schema_attempt", "used_tools", "requests")
+    __slots__ = (
+        "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",
+        "requests",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.tokens_in = 0
         self.tokens_out = 0
+        self.cached = 0
+        self.cache_write = 0
+        self.reasoning = 0
         self.cost: float | None = 0.0
         self.attempts = 0
         self.schema_attempt = 1
@@ -95,4 +110,7 @@ class Tally:
     def add(self, reply: Reply, cost: float | None) -> None:
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
+        self.cached += reply.cached
+        self.cache_write += reply.cache_write
+        self.reasoning += reply.reasoning
         self.cost = None if cost is None or self.cost is None else self.cost + cost

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .metrics import Metrics
     from .records import Call, Reply, Request
+    from .request_prefixes import RequestPrefixes
 
     class Sender(Protocol):
         name: str
@@ -61,7 +62,7 @@ class Services:
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
-        "counter", "account", "task",
+        "counter", "account", "task", "prefixes",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +93,7 @@ class Services:
         self.counter = "model_calls"
         self.account: Account | None = None
         self.task: str | None = None  # its path
+        self.prefixes: RequestPrefixes | None = None  # told of every request, where somebody wants to know
 
     def asking(self, sender: Sender, counter: str = "model_calls") -> Services:
         """The same services, with one sender in place of every provider; `counter` of the metrics counts its requests."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .errors import Origin
 from .retry import RetryPolicy
+from .time_limits import DEFAULT_SECONDS, TimeLimits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .records import ToolDef
     from .reply_cache import ReplyCache
+    from .time_limits import Timeout
 
-DEFAULT_TIMEOUT = 60
 DEFAULT_TOOL_ROUNDS = 10
 DEFAULT_LOG_CHANNEL = "model:log"
 DEFAULT_SCHEMA_ATTEMPTS = 3
@@ -54,7 +55,7 @@ class CallSettings:
     max_tool_rounds: int
     policy: RetryPolicy
     schema_attempts: int
-    timeout: float
+    timeout: Timeout
     structured: str
     log_channel: str | None
     cache: ReplyCache | None
@@ -77,7 +78,7 @@ class CallSettings:
         return self.changed(params=params, model=model)
 
     def origin(self) -> Origin:
-        return Origin(self.model, self.connection.name, self.timeout)
+        return Origin(self.model, self.connection.name, TimeLimits(self.timeout).call)
 
 
 def call_settings(
@@ -93,7 +94,7 @@ def call_settings(
     model = connection.model_id(fields.get("base"))
     if model is None:
         message = f"no model id: set base, or default_model of connection {connection.name}"
-        raise Origin(name, connection.name, DEFAULT_TIMEOUT).not_sent("AgentError", "InvalidRequest", message)
+        raise Origin(name, connection.name, DEFAULT_SECONDS).not_sent("AgentError", "InvalidRequest", message)
     return CallSettings(
         name=name,
         connection=connection,
@@ -133,11 +134,11 @@ def _schema_attempts(fields: Mapping[str, Any], decorators: Mapping[str, Any]) -
     return int(found)
 
 
-def _timeout(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> float:
-    """One limit a request (O-1.46)."""
+def _timeout(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> Timeout:
+    """One limit a request, or those of one place (O-1.46)."""
     decorated = decorators.get("timeout", {}).get("seconds")
-    found = _first(decorated, fields.get("timeout"), connection.timeout, DEFAULT_TIMEOUT)
-    return float(found)
+    found: Timeout = _first(decorated, fields.get("timeout"), connection.timeout, DEFAULT_SECONDS)
+    return float(found) if isinstance(found, int) else found
 
 
 def _structured(fields: Mapping[str, Any], connection: ConnectionSettings) -> str:

@@ -15,6 +15,7 @@ from .reply_cache import cache_key
 from .schema.failures import retries_exhausted, schema_failure
 from .schema.strategy import Plan, why_block
 from .schema.verdict import Verdict, judge
+from .time_limits import TimeLimits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ class CallRun:
             return
         offered = bool(self.settings.tools)
         self.head = await self.conversation.open(
-            self.run_id, self.asked, system=system, tools_offered=offered, by=self.settings.name, timeout=self.settings.timeout
+            self.run_id, self.asked, system=system, tools_offered=offered, by=self.settings.name,
+            timeout=TimeLimits(self.settings.timeout).call,
         )
 
     def _user(self, text: str) -> Msg:
@@ -167,7 +169,7 @@ class CallRun:
             return await work()
         except CallFailure as failure:
             self.services.metrics.errors += 1
-            await self._abandon(failure.message, failure.fields.get("text", ""), failure.cause)
+            await self._abandon(failure.told, failure.fields.get("text", ""), failure.cause)
             raise
         except BaseException as stop:
             await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
@@ -233,8 +235,9 @@ class CallRun:
             self.services.metrics.tool_calls += len(reply.calls)
             results = await self.services.tools.run(self.settings, reply.calls)
             if self.conversation is not None:
-                self.conversation.add_round(reply.text, reply.calls, results, max(reply.tokens_out - reply.reasoning, 0) or None)
-            unit = [Msg("assistant", reply.text, reply.calls, raw=reply.raw), *results]
+                tokens = max(reply.tokens_out - reply.reasoning, 0) or None
+                self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state)
+            unit = [Msg("assistant", reply.text, reply.calls, state=reply.state), *results]
             self.rounds += unit
             messages = [*messages, *unit]
 
@@ -282,6 +285,8 @@ class CallRun:
 
     def _exchange(self, request: Request) -> Awaitable[Reply]:
         """One request within the budgets of the run and the rate limits of its connection: what has neither is only sent."""
+        if self.services.prefixes is not None:
+            self.services.prefixes.sent(request)
         account = self.services.account
         if account is None or self.provider.unmetered:
             return self._admitted(request)
@@ -289,7 +294,10 @@ class CallRun:
 
     async def _accounted(self, account: Account, request: Request) -> Reply:
         """It draws on the budgets whatever becomes of it (O-1.133)."""
-        held = await account.reserve(request, self.provider.free_and_instant, self.services.task)
+        from .budgets import used_tokens
+
+        free = self.provider.free_and_instant
+        held = await account.reserve(request, free, self.services.task, lambda *tokens: self._list_price(request, *tokens))
         try:
             reply = await self._admitted(request)
         except NotSent:
@@ -298,7 +306,7 @@ class CallRun:
         except BaseException as failure:
             held.failed(failure if isinstance(failure, CallFailure) else None)
             raise
-        held.replied(reply, self._price(request, reply))
+        held.replied(reply, self._price(request, reply, *used_tokens(request, reply)))
         return reply
 
     def _admitted(self, request: Request) -> Awaitable[Reply]:
@@ -310,12 +318,14 @@ class CallRun:
 
     async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
         """Waiting for the limits counts nowhere (O-1.16)."""
+        from .budgets import used_tokens
+
         self.waited += await limiter.enter()
         self.sent_at = self.services.clock()
         tokens = 0
         try:
             reply = await self._answer(request)
-            tokens = reply.tokens_in + reply.tokens_out
+            tokens = sum(used_tokens(request, reply))
             return reply
         finally:
             limiter.leave(tokens)
@@ -341,15 +351,26 @@ class CallRun:
         metrics = self.services.metrics
         if self.provider.unmetered:
             return
-        cost = self._price(request, reply)
+        cost = self._price(request, reply, reply.tokens_in, reply.tokens_out)
         self.tally.add(reply, cost)
-        metrics.add_tokens(request.model, request.connection, reply.tokens_in + reply.tokens_out)
+        metrics.add_tokens(request.model, request.connection, reply)
         metrics.add_cost(cost)
 
-    def _price(self, request: Request, reply: Reply) -> float | None:
+    def _price(self, request: Request, reply: Reply, tokens_in: int, tokens_out: int) -> float | None:
         if self.provider.free_and_instant:
             return 0.0
-        return price(self.services.pricing, request.model, reply.tokens_in, reply.tokens_out)
+        tokens = tokens_in, tokens_out, reply.cached, reply.cache_write
+        own = price(self.services.pricing, request.model, *tokens)
+        return self._list_price(request, *tokens) if own is None else own
+
+    def _list_price(self, request: Request, *tokens: int) -> float | None:
+        """A mock stands for no endpoint that publishes prices."""
+        connection = self.settings.connection
+        if self.provider.name != connection.name:
+            return None
+        from .list_prices import list_price
+
+        return list_price(connection.base_url, request.model, *tokens)
 
     def _log(self, attempt: int, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
         """The emit of `@log` (O-1.58)."""
@@ -394,8 +415,9 @@ class CallRun:
         def commit() -> Response:
             if self.conversation is not None:
                 self.conversation.commit(
-                    reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out, reasoning=reply.reasoning
-                )
+                    reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out, reasoning=reply.reasoning,
+                    state=reply.state,
+                )  # fmt: skip
             return response
 
         return commit
@@ -414,6 +436,9 @@ class CallRun:
             attempts=tally.attempts,
             cached=cached,
             data=reply.data,
+            tokens_cached=tally.cached,
+            tokens_cache_write=tally.cache_write,
+            tokens_reasoning=tally.reasoning,
             run_id=self.run_id,
             appended=[*self.asked, *self.rounds, Msg("assistant", reply.text)],
         )

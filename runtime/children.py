@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from .guard import Access, guarded, permissions_of
+from .links import real_path
 from .secrets import is_secret_name
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ def environment(run: Running, variables: Mapping[str, str]) -> dict[str, str]:
 
 def permitted_name(name: str, folder: str) -> str:
     """A command as permissions name it: a path without links, or a name that is searched."""
-    return os.path.realpath(os.path.join(folder, name)) if "/" in name else name
+    return real_path(os.path.join(folder, name)) if "/" in name else name
 
 
 async def start(run: Running, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .secrets import Redactor
+    from .time_limits import Timeout
 
     Fields = Mapping[str, Any]
     Layer = Mapping[str, Fields]
 
 
 class ProviderRow:
-    """What a provider brings by itself (O-1.18 to O-1.23). `fallback_key` stands in for an unset optional key."""
+    """What a provider brings by itself (O-1.18 to O-1.23). `fallback_key` stands in where no key is named."""
 
     __slots__ = ("sdk", "base_url", "key_variable", "fallback_key", "max_tokens_name", "structured")
 
@@ -94,7 +95,7 @@ class ConnectionSettings:
     default_model: str | None
     models: Mapping[str, str]
     retry: Mapping[str, Any] | None
-    timeout: float | None
+    timeout: Timeout | None
     rate_limit: Mapping[str, int] | None
     organization: str | None
     project: str | None
@@ -124,6 +125,19 @@ class ConnectionSettings:
         """The id a request names: `base` or the connection's default, aliases replaced (O-1.9, O-1.36)."""
         wanted = base or self.default_model
         return None if wanted is None else self.models.get(wanted, wanted)
+
+    @property
+    def address(self) -> str:
+        """Host and port for messages: a URL may hold more than everybody should see."""
+        from urllib.parse import urlsplit  # a run without failures starts without it
+
+        try:
+            parts = urlsplit(self.base_url or "")
+            port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        except ValueError:
+            return "a base_url that is no URL"
+        host = parts.hostname or ""
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def __repr__(self) -> str:
         return f"ConnectionSettings({self.name!r}, {self.provider!r})"  # never the key (O-1.27)
@@ -171,7 +185,7 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
     variable = settings.api_key_env
     key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
     if not key:
-        if settings.row.fallback_key is not None:
+        if settings.row.fallback_key is not None and variable is None:
             return settings.row.fallback_key
         raise _missing(variable or "api_key", origin)
     _require_header_text(key, variable or "api_key", origin)

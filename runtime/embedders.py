@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from .errors import CallFailure
 from .memory.embedding import BASELINE, Embedding
+from .memory.tokens import count_text
+from .metrics import price
+from .records import Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .memory.embedding import Embedder
+    from .records import EmbedRequest
     from .running import Running
 
 TIMEOUT_SECONDS = 30.0
@@ -24,7 +28,7 @@ def embedding(run: Running, said: dict[str, Any]) -> Embedding:
     name, kind = said["name"], said["kind"]
 
     def report(text: str) -> None:
-        run.host.log("warn", text)
+        run.host.log("warn", run.redactor.clean(text))
 
     given = run.host.embedders.get(name) if kind != "offline" else None
     if given is not None:
@@ -65,4 +69,26 @@ async def _requested(run: Running, said: dict[str, Any], texts: list[str]) -> li
         raise CallFailure("ConnectionError", "ProviderUnavailable", f"there is no connection {said['connection']}")
     model = connection.models.get(said["model"], said["model"])
     request = EmbedRequest(connection.name, model, texts, connection.timeout or TIMEOUT_SECONDS)
-    return await run.pool[connection.name].embed(request)
+    provider = run.pool[connection.name]
+    if provider.unmetered:
+        return await provider.embed(request)
+    return await _counted(run, provider, request)
+
+
+async def _counted(run: Running, provider: Any, request: EmbedRequest) -> list[list[float]]:
+    """In the budgets of the run and the counters of the session, like a request of a model (O-1.133)."""
+    tokens = sum(map(count_text, request.texts))
+    cost = 0.0 if provider.free_and_instant else price(run.services.pricing, request.model, tokens, 0)
+    account = run.services.account
+    held = None if account is None else await account.reserve_vectors(request, tokens, provider.free_and_instant)
+    try:
+        vectors: list[list[float]] = await provider.embed(request)
+    except BaseException as failure:
+        if held is not None:
+            held.failed(failure if isinstance(failure, CallFailure) else None)
+        raise
+    if held is not None:
+        held.used(tokens, cost)
+    run.metrics.add_tokens(request.model, request.connection, Reply("", tokens_in=tokens))
+    run.metrics.add_cost(cost)
+    return vectors

@@ -5,6 +5,8 @@ Hands on: `CallFailure`, raised inside the runtime and ended at its boundary. Mu
 
 from __future__ import annotations
 
+from ..vm.values.errors import FOR_MODEL
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -34,6 +36,11 @@ class CallFailure(Exception):
         """The same failure after the last of several attempts (O-1.130)."""
         message = f"{self.message} ({attempts} attempts)"
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
+
+    @property
+    def told(self) -> str:
+        """The message as models, memories and emits have it (G-9.10)."""
+        return str(self.fields.get(FOR_MODEL, self.message))
 
     @property
     def cause(self) -> str:
@@ -87,7 +94,7 @@ class Origin:
         if kind == "ConnectionError":
             fields["connection"] = self.connection
         if kind == "TimeoutError":
-            fields["timeout_seconds"] = self.timeout
+            fields.setdefault("timeout_seconds", self.timeout)
         text = f"{self.model}: {message[:MESSAGE_LENGTH]}"
         return CallFailure(kind, variant, text, retry_class, model=self.model, provider=self.connection, **fields)
 
@@ -100,8 +107,18 @@ class Origin:
         kind, variant, retry_class = STATUS.get(status, other)
         return self.failure(kind, variant, message, retry_class, status=status, retry_after_ms=retry_after_ms)
 
-    def timed_out(self) -> CallFailure:
-        return self.failure("TimeoutError", None, f"no reply within {self.timeout:g} s", TIMEOUT)
+    def redirected(self, status: int, place: str) -> CallFailure:
+        """No request follows a redirect (G-8.6); `place` may be empty."""
+        to = f" to {place}" if place else ""
+        way = f"; if that is where the requests shall go, make it the base_url of connection {self.connection}" if place else ""
+        message = f"the provider redirects{to} (status {status}), which calls do not follow{way}"
+        return self.failure("ConnectionError", "ProviderUnavailable", message, status=status)
+
+    def timed_out(self, limit: str | None = None, seconds: float | None = None, message: str = "") -> CallFailure:
+        """`limit`: which of several limits ran out (O-1.212), with its seconds."""
+        seconds = self.timeout if seconds is None else seconds
+        fields = {"timeout_seconds": seconds, "limit": limit}
+        return self.failure("TimeoutError", None, message or f"no reply within {seconds:g} s", TIMEOUT, **fields)
 
     def network(self, message: str) -> CallFailure:
         return self.failure("ConnectionError", "NetworkError", message, CONNECTION)

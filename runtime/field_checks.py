@@ -7,6 +7,7 @@ Hands on `ConfigFailure`s that name the field. Must not know: calls, providers.
 from __future__ import annotations
 
 from .errors import ConfigFailure
+from .time_limits import DEFAULTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ def fields_of(table: Mapping[str, Check]) -> Check:
     return lambda value: type(value) is dict and all(name in table and table[name](part) for name, part in value.items())
 
 
+def either(one: Check, other: Check) -> Check:
+    return lambda value: one(value) or other(value)
+
+
 def anything(value: Any) -> bool:
     return True
 
@@ -78,18 +83,20 @@ RETRY_OBJECT: dict[str, Check] = {
     "max_attempts": whole(1, 1000), "backoff": one_of(*BACKOFFS), "initial_delay_ms": whole(0), "max_delay_ms": whole(0),
     "retry_on": listed(one_of(*RETRY_CLASSES)),
 }  # fmt: skip
+TIMEOUT: dict[str, Check] = dict.fromkeys(DEFAULTS, duration)
 RATE_LIMIT: dict[str, Check] = {name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")}
 
 CONNECTION: dict[str, Check] = {
     "provider": text, "api_key": text, "api_key_env": text, "base_url": text, "default_model": text, "models": texts_by_name,
-    "retry": fields_of(RETRY_OBJECT), "timeout": duration, "rate_limit": fields_of(RATE_LIMIT), "organization": text,
+    "retry": fields_of(RETRY_OBJECT), "timeout": either(duration, fields_of(TIMEOUT)),
+    "rate_limit": fields_of(RATE_LIMIT), "organization": text,
     "project": text, "headers": headers, "api": one_of(*APIS), "unsupported": one_of("error", "drop"),
     "structured": one_of(*STRATEGIES), "replies": listed(anything),  # replies are checked when they become a script
 }  # fmt: skip
 MODEL: dict[str, Check] = {
     "base": text, "temperature": number(0, 2), "top_p": number(0, 1), "max_tokens": whole(1), "stop_sequences": listed(text),
     "system_prompt": text, "max_tool_rounds": whole(0), "structured": one_of(*STRATEGIES),
-    "retry_policy": fields_of(RETRY_OBJECT), "timeout": duration,
+    "retry_policy": fields_of(RETRY_OBJECT), "timeout": either(duration, fields_of(TIMEOUT)),
 }  # fmt: skip
 DECORATORS: dict[str, dict[str, Check]] = {
     "retry": {

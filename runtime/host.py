@@ -50,9 +50,10 @@ class Host:
     `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
-    `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16). `summarizers`: by
-    the names that `.summary("NAME")` says (M-9.1); `token_counter` counts entries in place of the default counter (M-11.1).
+    `memory:*`, whose events are built only then (M-6.31); `requests` gets a line per model request (O-9.13). `stores` replace or
+    add stores of memories by name (M-8.3); with `volatile` no memory outlives the session (M-8.15). `embedders` replace or
+    add embedders by name (M-10.16). `summarizers`: by the names that `.summary("NAME")` says (M-9.1); `token_counter` counts
+    entries in place of the default counter (M-11.1).
     `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2).
     """
 
@@ -90,6 +91,7 @@ class Host:
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
         hears: Callable[[], bool] = lambda: False,
+        requests: Callable[[str], object] | None = None,
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
         embedders: Mapping[str, Embedder] | None = None,
@@ -131,6 +133,7 @@ class Host:
         self.project = folder if project is None else project
         self.children = children
         self.hears = hears
+        self.requests = requests
         self.tier = tier
         self.stores = stores or {}
         self.volatile = volatile

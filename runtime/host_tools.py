@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..vm.panics import Panic
 from ..vm.values import Err, Ok
+from .host_failures import message_and_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 
 async def handled(run: Running, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
-    """What the function of the host gives, as a value of the declared type; what it raises is an Err of ToolError, and P415
-    where the method has no Result to carry it."""
+    """What the function of the host gives, as a value of the declared type; what it raises is an Err of ToolError
+    (G-9.10), and P415 where the method has no Result to carry it."""
 
     async def give(number: int, given: list[Any]) -> Any:
         return await run.call(effect, run.program.codes[number], given)
@@ -38,8 +39,9 @@ async def handled(run: Running, effect: Effect, method: Method, handler: Any, ar
     try:
         value = await handler(arguments, method.result, give)
     except Exception as error:
-        message = run.redactor.clean(str(error) or type(error).__name__)
+        what = f"the host function of {method.tool}.{method.name}"
+        message, fields = message_and_fields(run.redactor.clean, what, error)
         if not method.fallible:
-            raise Panic("P415", f"the host function of {method.tool}.{method.name} failed: {message}") from None
-        return method.failed("ExecutionFailed", message)
+            raise Panic("P415", f"{what} failed: {message}") from None
+        return method.failed("ExecutionFailed", message, **fields)
     return Ok(value) if method.fallible and type(value) not in (Ok, Err) else value

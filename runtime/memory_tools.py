@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..vm.bytecode.memory_steps import TOOL_METHODS
 from ..vm.schema import arguments_form, tool_name
-from ..vm.values import from_json
+from ..vm.values import ErrorValue, from_json
 from .errors import CallFailure
+from .host_failures import for_model
 from .memory.errors import InvalidValue, MemoryFailure
 from .records import ToolDef
 from .store_tools import StoreOffer, failed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..vm.effects import Effect
     from ..vm.values import MemoryRef
+    from .memory.facts import Fact
     from .memory.memory import Memory
     from .memory.remembering import Facts
     from .offers import Offer
@@ -77,13 +79,16 @@ class MemoryTools:
 
     async def remember(self, effect: Effect, arguments: list[Any]) -> Any:
         name, content = arguments
+
+        def drafted() -> tuple[Facts, Fact]:
+            facts = self._facts(self._opened(), effect)
+            return facts, facts.drafted(name, content, origin="model", by=self.by)
+
         try:
-            memory = self._opened()
-            facts = self._facts(memory, effect)
-            fact = facts.drafted(name, content, origin="model", by=self.by)
-            if memory.embedding is not None:
-                await memory.embedding.fill([fact.text])
-            facts.keep(fact)
+            facts, fact = await self.run.operations.use(drafted)
+            if facts.memory.embedding is not None:
+                await facts.memory.embedding.fill([fact.text])
+            await self.run.operations.use(lambda: facts.keep(fact))
         except (MemoryFailure, InvalidValue) as error:
             return self._failed("remember", error)
         return None
@@ -91,10 +96,10 @@ class MemoryTools:
     async def recall(self, effect: Effect, arguments: list[Any]) -> Any:
         (query,) = arguments
         try:
-            memory = self._opened()
+            memory = await self.run.operations.use(self._opened)
             if memory.embedding is not None:
                 await memory.embedding.fill([query])
-            found = self._facts(memory, effect).recall(query, MOST_FOUND)
+            found = await self.run.operations.use(lambda: self._facts(memory, effect).recall(query, MOST_FOUND))
         except MemoryFailure as error:
             return self._failed("recall", error)
         return from_json([{"name": hit.fact.name, "content": hit.fact.content} for hit in found])
@@ -102,9 +107,13 @@ class MemoryTools:
     async def forget(self, effect: Effect, arguments: list[Any]) -> Any:
         (name,) = arguments
         try:
-            return self._facts(self._opened(), effect).forget(name)
+            return await self.run.operations.use(lambda: self._facts(self._opened(), effect).forget(name))
         except MemoryFailure as error:
             return self._failed("forget", error)
 
     def _failed(self, method: str, error: Exception) -> Any:
-        return failed(self.ref.name, method, "ExecutionFailed", getattr(error, "message", str(error)))
+        message = getattr(error, "message", str(error))
+        fields = {}
+        if isinstance(error, MemoryFailure):
+            fields = for_model(ErrorValue(error.kind, error.variant, message, error.fields))
+        return failed(self.ref.name, method, "ExecutionFailed", message, **fields)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from .records import Reply
+
 MILLION = 1_000_000
 
 
@@ -29,6 +31,11 @@ class Metrics:
         "agent_calls",
         "emit_count",
         "errors",
+        "tokens_in",
+        "tokens_cached",
+        "tokens_cache_write",
+        "tokens_out",
+        "tokens_reasoning",
     )
 
     def __init__(self) -> None:
@@ -46,9 +53,20 @@ class Metrics:
         self.agent_calls = 0
         self.emit_count = 0
         self.errors = 0
+        self.tokens_in = 0
+        self.tokens_cached = 0
+        self.tokens_cache_write = 0
+        self.tokens_out = 0
+        self.tokens_reasoning = 0
 
-    def add_tokens(self, model: str, connection: str, tokens: int) -> None:
+    def add_tokens(self, model: str, connection: str, reply: Reply) -> None:
+        tokens = reply.tokens_in + reply.tokens_out
         self.total_tokens += tokens
+        self.tokens_in += reply.tokens_in
+        self.tokens_cached += reply.cached
+        self.tokens_cache_write += reply.cache_write
+        self.tokens_out += reply.tokens_out
+        self.tokens_reasoning += reply.reasoning
         self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
         self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
 
@@ -62,9 +80,16 @@ class Metrics:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def price(pricing: Mapping[str, Mapping[str, float]], model: str, tokens_in: int, tokens_out: int) -> float | None:
-    """The cost of a request; None when the model has no price. None is built in."""
+def price(
+    pricing: Mapping[str, Mapping[str, float]], model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0
+) -> float | None:
+    """The cost of a request; None when the model has no price. None is built in. `cached` and `cache_write` are parts of
+    `tokens_in`, with prices of their own where the row has them (O-1.221)."""
     row = pricing.get(model)
     if row is None:
         return None
-    return (tokens_in * row["input_per_million"] + tokens_out * row["output_per_million"]) / MILLION
+    full = row["input_per_million"]
+    cached = min(cached, tokens_in)
+    cache_write = min(cache_write, tokens_in - cached)
+    of_cache = cached * row.get("cached", full) + cache_write * row.get("cache_write", full)
+    return ((tokens_in - cached - cache_write) * full + of_cache + tokens_out * row["output_per_million"]) / MILLION

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import zlib
 
 import httpx2
 
@@ -16,8 +17,13 @@ from .http_requests import MOST_BYTES, HttpFailure, HttpReply
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from .http_requests import HttpRequest
+
+
+WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # what zlib calls a content coding
+MOST_MEMBERS = 100  # of a gzip body
 
 
 class SystemNetwork:
@@ -25,7 +31,7 @@ class SystemNetwork:
         """Every address of a name, those of the system's preference first."""
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError:
+        except (OSError, UnicodeError):
             raise HttpFailure("Network", f"{host}: the name has no address") from None
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -46,7 +52,9 @@ class SystemNetwork:
                     return HttpReply(reply.status_code, reply.headers.multi_items(), await _body(reply, target.host))
                 finally:
                     await reply.aclose()
-        except httpx2.HTTPError as error:
+        except HttpFailure:
+            raise
+        except Exception as error:  # of the libraries below, which have many kinds
             raise HttpFailure("Network", f"{target.host}: {_reason(error)}") from None
 
 
@@ -55,21 +63,63 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _body(reply: httpx2.Response, host: str) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in reply.aiter_bytes():
-        size += len(part)
-        if size > MOST_BYTES:
+    """The content, decoded step by step so that neither what comes nor what it unfolds to passes the limit."""
+    codings = [coding.strip().lower() for coding in reply.headers.get("content-encoding", "").split(",")]
+    codings = [coding for coding in codings if coding not in ("", "identity")]
+    if len(codings) > 1 or not set(codings) <= set(WINDOWS):
+        raise HttpFailure("Network", f"{host}: the body comes in an encoding that is not read; gzip and deflate are")
+    unfold = _Unfolding(codings[0]) if codings else None
+    body = bytearray()
+    coming = 0
+    async for part in reply.aiter_raw():
+        coming += len(part)
+        body += part if unfold is None else unfold.more(part, MOST_BYTES + 1 - len(body))
+        if max(coming, len(body)) > MOST_BYTES:
             raise HttpFailure("Network", f"{host}: the body is larger than {MOST_BYTES} bytes")
-        parts.append(part)
-    return b"".join(parts)
+    if unfold is not None and coming and not unfold.is_whole:
+        raise HttpFailure("Network", f"{host}: the body ends within its {codings[0]} encoding")
+    return bytes(body)
 
 
-def _reason(error: httpx2.HTTPError) -> str:
+class _Unfolding:
+    """A gzip body, of one member or several, or a deflate body, with the header of zlib or without."""
+
+    def __init__(self, coding: str) -> None:
+        self.windows = WINDOWS[coding]
+        self.waiting = b""
+        self.members = 0
+        self.stream: Any = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.stream is not None and bool(self.stream.eof) and not self.waiting
+
+    def more(self, data: bytes, most: int) -> bytes:
+        """What the next bytes unfold to, never more than `most`. Raises zlib.error for what is no such body."""
+        self.waiting += data
+        made = b""
+        while self.waiting and len(made) < most:
+            if self.stream is None or self.stream.eof:
+                if len(self.waiting) < 2:
+                    break
+                self.members += 1
+                if self.members > MOST_MEMBERS:
+                    raise zlib.error("too many members")
+                self.stream = zlib.decompressobj(self.windows if self.windows > 15 or _is_zlib(self.waiting) else -15)
+            made += self.stream.decompress(self.waiting, most - len(made))
+            self.waiting = self.stream.unconsumed_tail or self.stream.unused_data
+        return made
+
+
+def _is_zlib(head: bytes) -> bool:
+    return head[0] & 15 == 8 and (head[0] << 8 | head[1]) % 31 == 0
+
+
+def _reason(error: Exception) -> str:
     """The kind of failure; texts of libraries do not go on (G-10.3)."""
     kinds = {
         httpx2.ConnectError: "cannot connect", httpx2.RemoteProtocolError: "the reply is no HTTP",
         httpx2.ReadError: "the connection broke", httpx2.WriteError: "the connection broke",
-        httpx2.DecodingError: "the body cannot be decoded",
+        zlib.error: "the body cannot be decoded",
     }  # fmt: skip
     return next((text for kind, text in kinds.items() if isinstance(error, kind)), "the exchange failed")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..vm.values import Err, ErrorValue, HashMapRef, LedgerRef, McpRef, MemoryRef, Ok, display, to_json
 from .call_services import failure_message, unknown_tool_text
+from .host_failures import model_text
 from .records import Msg
 from .tool_hooks import Hooks
 
@@ -93,8 +94,16 @@ class Offered:
             if type(value) is not Err:
                 return Msg("tool", result_text(value.value if type(value) is Ok else value), call_id=call.id)
             if not await self.hooks.again(settings, call, value.value, runs):
-                return failure_message(call, display(value.value))
+                return self._failed(call, value.value)
             runs += 1
+
+    def _failed(self, call: Call, error: Any) -> Msg:
+        """What a model is not told of a failure is in the log."""
+        told = model_text(error)
+        if told != display(error):
+            run = self.session
+            run.host.log("warn", run.redactor.clean(f"tool {call.name}: {display(error)} (the model was told: {told})"))
+        return failure_message(call, told)
 
     async def _attempt(self, settings: CallSettings, call: Call) -> Any:
         offer = self.offers.get(call.name)

@@ -138,12 +138,27 @@ class OfflineLoop:
         self._ready: deque[Callable[[], object]] = deque()
         self._timers: list[tuple[float, int, Timer]] = []
         self._made = 0
+        self._outside = 0
+        self._inbox: Any = None
 
     def time(self) -> float:
         return self._now
 
     def call_soon(self, callback: Callable[[], object]) -> None:
         self._ready.append(callback)
+
+    def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
+        """From another thread. It is looked at while one is waited for."""
+        if self._inbox is not None:
+            self._inbox.put(callback)
+
+    def hold_clock(self, change: int) -> None:
+        """1: another thread is waited for, which takes real time; -1: it is no more. The clock stands meanwhile."""
+        if self._inbox is None:
+            from queue import SimpleQueue
+
+            self._inbox = SimpleQueue()
+        self._outside += change
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
         self._made += 1
@@ -170,6 +185,8 @@ class OfflineLoop:
         while not job.done():
             if self._ready:
                 self._ready.popleft()()
+            elif self._outside:
+                self._ready.append(self._inbox.get())
             elif not self._jump():
                 raise RuntimeError("the run waits for something that cannot come")
         return job.result()

@@ -5,9 +5,7 @@ Hands on `Permissions`. Must not know: who asks, what is done with a permission.
 
 from __future__ import annotations
 
-import os
-
-from ..vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, split_host
+from ..vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, canonical_host, split_host
 from .errors import ConfigFailure
 
 TYPE_CHECKING = False
@@ -19,14 +17,16 @@ if TYPE_CHECKING:
 
 
 class Permissions:
-    """The grants of one run, a scope per capability key: True for all of it, else the texts granted, none by default. `tools`: by
-    tool whether it may be used, or the methods that may; `disabled`: those taken away on top, as `T` or `T.m`."""
+    """The grants of one run, a scope per capability key: True for all of it, else the texts granted, none by default. `named`:
+    the texts alone, which stand beside a True and open what it does not (G-8.9). `tools`: by tool whether it may be used, or
+    the methods that may; `disabled`: those taken away on top, as `T` or `T.m`."""
 
-    __slots__ = ("scopes", "tools", "disabled")
+    __slots__ = ("scopes", "named", "tools", "disabled")
 
     def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
         """Raises Malformed for a scope that is written wrongly."""
         self.scopes: dict[str, Scope] = dict.fromkeys(BY_KEY, ())
+        self.named: dict[str, tuple[str, ...]] = dict.fromkeys(BY_KEY, ())
         self.tools: dict[str, bool | tuple[str, ...]] = {}
         self.disabled: tuple[str, ...] = ()
         for key, scope in (scopes or {}).items():
@@ -44,16 +44,16 @@ class Permissions:
         return made
 
     def grant(self, key: str, scope: Any) -> None:
-        """Adds to what is granted."""
+        """Adds to what is granted; no grant takes from another (G-8.9)."""
         if scope is True:
             self.scopes[key] = True
             return
         texts = tuple(scope or ())
         for text in texts:
             BY_KEY[key].check(text)
-        held = self.scopes[key]
-        if not isinstance(held, bool):
-            self.scopes[key] = (*held, *texts)
+        self.named[key] = (*self.named[key], *texts)
+        if self.scopes[key] is not True:
+            self.scopes[key] = self.named[key]
 
     def allows_tool(self, tool: str, method: str) -> bool:
         allowed = self.tools.get(tool, True)
@@ -83,7 +83,9 @@ class Permissions:
         granted = self.scopes["run"]
         if isinstance(granted, bool):
             return granted
-        return any(command == (os.path.realpath(scope) if "/" in scope else scope) for scope in granted)
+        from .links import real_path  # a run without processes starts without it
+
+        return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
         """Whether a grant matches: the exact host, `*.domain` for what lies below it, any port where none is given."""
@@ -91,16 +93,18 @@ class Permissions:
         return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
 
     def names_host(self, host: str, port: int) -> bool:
-        """Whether a grant names just this host or address, which opens private addresses too (G-8.3)."""
-        granted = self.scopes["net"]
-        return not isinstance(granted, bool) and any(
-            _matches(scope, host, port) for scope in granted if not scope.startswith("*.")
-        )
+        """Whether a grant names just this host or address, which opens private addresses too (G-8.3), also beside a grant of the
+        whole network (G-8.9)."""
+        return any(_matches(scope, host, port) for scope in self.named["net"] if not scope.startswith("*."))
 
 
 def _matches(scope: str, host: str, port: int) -> bool:
+    """`host`: a name or address in canonical form, or an address that a look-up gave."""
     wanted, wanted_port = split_host(scope)
     if wanted_port is not None and wanted_port != port:
         return False
-    host = host.lower().removesuffix(".")
+    try:
+        host = canonical_host(host)
+    except Malformed:
+        return False
     return host.endswith(wanted[1:]) and len(host) >= len(wanted) if wanted.startswith("*.") else host == wanted

@@ -5,7 +5,8 @@ Hands on `reached`. Must not know: what is said to the host.
 
 from __future__ import annotations
 
-from .addresses import is_public, literal
+from ..vm.builtins.capabilities import literal_address
+from .addresses import is_public
 from .guard import Access, deny, guarded, permissions_of
 from .http_requests import HttpFailure
 
@@ -32,7 +33,7 @@ async def reached(run: Running, network: Network, host: str, port: int, perform:
     access = Access("net", permitted_host(host, port), "audit:net_access", {"host": host, "port": port})
 
     async def found() -> T:
-        own = literal(host)
+        own = literal_address(host)
         addresses = [own] if own is not None else await network.resolve(host, port)
         named = permissions.names_host(host, port)
         open_ = [a for a in addresses if named or is_public(a) or permissions.names_host(a, port)]

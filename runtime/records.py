@@ -6,10 +6,14 @@ Must not know: wires, values of the machine, memories.
 
 from __future__ import annotations
 
+from .time_limits import DEFAULT_SECONDS, TimeLimits
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal, TypeAlias
+
+    from .time_limits import Timeout
 
     Json: TypeAlias = dict[str, Any]
     Strategy: TypeAlias = Literal["native", "tool", "prompt"]
@@ -35,14 +39,37 @@ class Call:
         return {"id": self.id, "name": self.name, "arguments": arguments}
 
 
+class ProviderState:
+    """An assistant message in its provider's own form, which goes back to it as it came (O-1.209): signatures, reasoning and
+    whatever else is no part of the record. It is for one connection, wire (with its address) and model, and no program sees it.
+
+    `more`: whether it holds anything that the record of the message has not; only then a memory keeps it.
+    """
+
+    __slots__ = ("connection", "wire", "model", "content", "more")
+
+    def __init__(self, connection: str, wire: str, model: str, content: Any, more: bool = True) -> None:
+        self.connection = connection
+        self.wire = wire
+        self.model = model
+        self.content = content
+        self.more = more
+
+    def is_for(self, connection: str, wire: str, model: str) -> bool:
+        return (self.connection, self.wire, self.model) == (connection, wire, model)
+
+    def __repr__(self) -> str:
+        return f"ProviderState({self.connection!r}, {self.wire!r}, {self.model!r})"  # never what it holds
+
+
 class Msg:
     """A message; never changed once made, so requests and memories share it.
 
-    `raw` is the provider's own content of an assistant message of the current call, replayed verbatim and never
-    part of the record (O-1.83). `plain` is the JSON once it was made, if role and content are all there is: what most wires send.
+    `state` is never part of the record. `plain` is the JSON once it was made, if role and content are all there is: what most
+    wires send.
     """
 
-    __slots__ = ("role", "content", "calls", "call_id", "is_error", "raw", "plain", "_json")
+    __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "plain", "_json")
 
     def __init__(
         self,
@@ -51,14 +78,14 @@ class Msg:
         calls: Sequence[Call] = (),
         call_id: str | None = None,
         is_error: bool | None = None,
-        raw: Any = None,
+        state: ProviderState | None = None,
     ) -> None:
         self.role = role
         self.content = content
         self.calls = calls
         self.call_id = call_id
         self.is_error = is_error
-        self.raw = raw
+        self.state = state
         self._json: Json | None = None
         self.plain: Json | None = None
 
@@ -73,7 +100,7 @@ class Msg:
                 made["call_id"] = self.call_id
             if self.is_error is not None:
                 made["is_error"] = self.is_error
-            if len(made) == 2 and self.raw is None and self.role != "tool":
+            if len(made) == 2 and self.state is None and self.role != "tool":
                 self.plain = made
         return made
 
@@ -114,16 +141,20 @@ class EmbedRequest:
 
     __slots__ = ("connection", "model", "texts", "timeout", "params")
 
-    def __init__(self, connection: str, model: str, texts: list[str], timeout: float) -> None:
+    def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
         self.connection = connection
         self.model = model
         self.texts = texts
         self.timeout = timeout
         self.params: Json = {}
 
+    @property
+    def limits(self) -> TimeLimits:
+        return TimeLimits(self.timeout)
+
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3)."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set."""
 
     __slots__ = (
         "id",
@@ -150,7 +181,7 @@ class Request:
         params: Json | None = None,
         schema: SchemaField | None = None,
         stream: bool = False,
-        timeout: float = 60,
+        timeout: Timeout = DEFAULT_SECONDS,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -162,6 +193,10 @@ class Request:
         self.schema = schema
         self.stream = stream
         self.timeout = timeout
+
+    @property
+    def limits(self) -> TimeLimits:
+        return TimeLimits(self.timeout)
 
     def as_json(self) -> Json:
         made: Json = {
@@ -182,11 +217,15 @@ class Request:
 
 
 class Reply:
-    """What a provider answered. `reasoning`: those of the output tokens that are in no text. `raw` is its own form of the
-    assistant message, for replay inside the call;
-    `notes` names parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12)."""
+    """What a provider answered. `tokens_in` are all input tokens; `cached` of them were read from the provider's cache and
+    `cache_write` written to it (O-1.221). `reasoning`: those of the output tokens that are in no text. `raw` is its own form
+    of the assistant message, which `state` takes back to it; `notes` names parameters that were left out (O-1.134); `data` is
+    what an agent said beside its text (O-7.12)."""
 
-    __slots__ = ("text", "calls", "finish", "model", "tokens_in", "tokens_out", "reasoning", "raw", "notes", "data")
+    __slots__ = (
+        "text", "calls", "finish", "model", "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "reports", "raw",
+        "state", "notes", "data",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -197,7 +236,10 @@ class Reply:
         model: str = "",
         tokens_in: int = 0,
         tokens_out: int = 0,
+        cached: int = 0,
+        cache_write: int = 0,
         reasoning: int = 0,
+        reports: tuple[bool, bool] = (True, True),
         raw: Any = None,
         notes: Sequence[str] = (),
         data: dict[str, Any] | None = None,
@@ -208,8 +250,12 @@ class Reply:
         self.model = model
         self.tokens_in = tokens_in
         self.tokens_out = tokens_out
+        self.cached = cached
+        self.cache_write = cache_write
         self.reasoning = reasoning
+        self.reports = reports
         self.raw = raw
+        self.state: ProviderState | None = None
         self.notes = notes
         self.data = data
 
@@ -217,7 +263,7 @@ class Reply:
         """The same answer, found elsewhere than in its text: no call is left in it (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
-            reasoning=self.reasoning, notes=self.notes,
+            cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
         )
 
     def as_json(self) -> Json:

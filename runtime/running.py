@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .emits import EmitBus
     from .memory.declared import Memories
+    from .memory.stores.operations import Operations
     from .metrics import Metrics
     from .providers.pool import ProviderPool
     from .schema.strategy import Schema
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         builder: TreeBuilder
         emits: EmitBus
         work: Work
+        operations: Operations
         state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""
 

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Stand-ins for local servers such as `k` or `test` are no secrets, and replacing them would garble every text.
-SHORTEST_SECRET = 6
+# Shorter stand-ins for local servers, such as `k`, are no secrets, and replacing them would garble every text.
+SHORTEST_SECRET = 4
 
 
 # A variable whose name has one of these words between its underscores holds a secret (G-10.5).
@@ -23,25 +23,26 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Replaces each known value by `<secret NAME>`, longest value first so that none is left in part."""
+    """Replaces each known value by `<secret NAME>`, longest value first so that none is left in part. `known`: the values, one
+    list as long as it lives."""
 
-    __slots__ = ("_names", "_ordered")
+    __slots__ = ("_names", "known")
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._ordered: list[str] = []
+        self.known: list[str] = []
 
     def add(self, value: str, name: str) -> None:
         if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
-            self._ordered = sorted(self._names, key=len, reverse=True)
+            self.known[:] = sorted(self._names, key=len, reverse=True)
 
     @property
     def is_empty(self) -> bool:
-        return not self._ordered
+        return not self.known
 
     def clean(self, text: str) -> str:
-        for value in self._ordered:
+        for value in self.known:
             if value in text:
                 text = text.replace(value, f"<secret {self._names[value]}>")
         return text
@@ -49,7 +50,7 @@ class Redactor:
     def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
         """The text around the known values, with their names between: text, name, text, … `form`: how a value stands in it."""
         parts = [text]
-        for value in self._ordered:
+        for value in self.known:
             if form(value) in text:
                 parts = [piece for at, part in enumerate(parts) for piece in self._pieces(part, value, form, at % 2 == 1)]
         return parts

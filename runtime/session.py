@@ -5,8 +5,10 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..vm.bytecode.memory_steps import TOOL_METHODS
-from ..vm.machine import Machine, Stopped
+from ..vm.machine import LARGEST_MEMORY, Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
@@ -19,7 +21,9 @@ from .emits import EmitBus
 from .field_checks import check_connections, check_stages
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
+from .memory.errors import MemoryFailure
 from .memory.from_image import declarations, namespace, open_stores
+from .memory.stores.operations import MustWait
 from .metrics import Metrics
 from .offline_loop import OfflineLoop
 from .performers import performer
@@ -28,6 +32,7 @@ from .schema.strategy import Schema
 from .settled import Settled
 from .step_functions import StepFunction
 from .translation import TreeBuilder
+from .watchdog import Watch
 from .work import Work
 
 TYPE_CHECKING = False
@@ -50,23 +55,27 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main. `fuel` used, None where
-    nothing limits it and translated code did not count it (V-6.7)."""
+    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main, `given` what the host made of the
+    value. `fuel` used, None where nothing limits it and translated code did not count it (V-6.7)."""
 
-    __slots__ = ("value", "panic", "error", "fuel")
+    __slots__ = ("value", "panic", "error", "fuel", "given", "_message")
 
-    def __init__(self, value: Any, panic: Panic | None, fuel: int | None) -> None:
+    def __init__(self, value: Any, panic: Panic | None, fuel: int | None, given: Any = None) -> None:
         self.value = value
         self.panic = panic
         self.error = value.value if type(value) is Err else None
         self.fuel = fuel
+        self.given = given
+        self._message: str | None = None
 
     @property
     def message(self) -> str:
         """What the error says; of a value that is no error, its Display text (L-3.11.14)."""
-        error = self.error
-        own = isinstance(error, Struct | EnumValue) and error.decl.is_error
-        return str(get_error_member(error, "message")) if own else display(error)
+        if self._message is None:
+            error = self.error
+            own = isinstance(error, Struct | EnumValue) and error.decl.is_error
+            self._message = str(get_error_member(error, "message")) if own else display(error)
+        return self._message
 
     @property
     def exit_code(self) -> int:
@@ -93,11 +102,12 @@ class Session:
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.open_stores = open_stores(image, host)
+        self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._mark, self._settles)
         self.memories = Memories(
-            declarations(image, self._step_function, host.token_counter, self.redactor.clean),
+            declarations(image, self._step_function, host.token_counter, self.redactor),
             namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
-            listener=self.runtime_emit, hears=host.hears, stores=self.open_stores, embedders=self._embedding,
+            listener=self._memory_event, hears=host.hears, stores=self.open_stores, embedders=self._embedding,
+            operations=self.operations,
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -127,6 +137,8 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.machine.tiers(host.tier == "both")
+        self.machine.beside.append(lambda: self.emits.waiting)
+        self.watch = Watch(self.machine)
         if host.code_cache is not None and program.kept is None:
             program.kept = host.code_cache.of(program)
         if earlier is not None:  # paths of tasks, by which memories know them, are not given twice
@@ -147,6 +159,21 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        if host.requests is not None:
+            from .request_prefixes import RequestPrefixes
+
+            self.services.prefixes = RequestPrefixes(host.requests)
+
+    def _mark(self) -> Callable[[], object]:
+        """What gives back the fuel that a try of an operation has used up by then: it is used when the operation is done."""
+        machine, fuel = self.machine, self.machine.reserve
+        return lambda: setattr(machine, "reserve", fuel)
+
+    def _settles(self, effect: Effect) -> None:
+        self.work.settles(effect)
+
+    def _memory_event(self, channel: str, payload: dict[str, Any]) -> None:
+        self.operations.home(lambda: self.runtime_emit(channel, payload))
 
     def _step_function(self, step: str, place: Sequence[int]) -> StepFunction:
         return StepFunction(lambda: self.machine, step, place)
@@ -167,6 +194,7 @@ class Session:
         tokens: int | None = None,
         cost: float | None = None,
         value_bytes: int | None = None,
+        memory_bytes: int | None = None,
         tasks: int = 1024,
         function: int | None = None,
         arguments: Sequence[Any] = (),
@@ -175,7 +203,7 @@ class Session:
         try:
             return await self.invoke(
                 self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost,
-                value_bytes=value_bytes, tasks=tasks,
+                value_bytes=value_bytes, memory_bytes=memory_bytes, tasks=tasks,
             )  # fmt: skip
         finally:
             await self.aclose()
@@ -191,39 +219,64 @@ class Session:
         tokens: int | None = None,
         cost: float | None = None,
         value_bytes: int | None = None,
+        memory_bytes: int | None = None,
         tasks: int = 1024,
+        give: Callable[[Any], Any] | None = None,
     ) -> Outcome:
         """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
-        the program's own budgets are the defaults (O-9.7)."""
+        the program's own budgets are the defaults (O-9.7). `give` makes of the value what the host gets, under the same limits
+        (G-6.10)."""
         started = self.host.now()
         machine = self.machine
         given = {"steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost}
         chosen = {name: value for name, value in given.items() if value is not None}
         budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
         seconds = budgets.get("seconds")
-        machine.limit(budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING)
+        machine.limit(
+            budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING, memory_bytes or LARGEST_MEMORY
+        )
         self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
         self.work = Work(self.host.loop or asyncio_loop())
-        timers = [] if seconds is None else self._set_deadline(seconds)
-        value: Any = None
-        panic = None
+        self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
+        timer = None if seconds is None else self._set_deadline(seconds)
+        outcome = Outcome(None, None, None)
         try:
             if not self.initialised:
                 await self._initialise()
             await self._read_files()
             passed = await arguments(self._give) if callable(arguments) else list(arguments)
             value = await self._finish(self.machine.start(code, passed))
+            if give is not None:
+                outcome = self.machine.under_limits(lambda: self._outcome(value, give))
+            else:
+                outcome = Outcome(value, None, None)
         except Panic as raised:
-            panic = raised
+            outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
-            for timer in timers:
+            self.watch.end()
+            if timer is not None:
                 timer.cancel()
             self.machine.cancel_all()
             await self.work.close_all()
+            drop_turns(self, list(self.memories.turns))
+            await self._give_back_leases()
+            self.operations.close()
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
-        return Outcome(value, panic, self.machine.used if self.machine.exact else None)
+        outcome.fuel = self.machine.used if self.machine.exact else None
+        return outcome
+
+    def _outcome(self, value: Any, give: Callable[[Any], Any]) -> Outcome:
+        outcome = Outcome(value, None, None, give(value))
+        if type(value) is Err:
+            outcome.message  # noqa: B018 -- made while the limits hold
+        return outcome
+
+    async def _give_back_leases(self) -> None:
+        locks = self.state.get("turn_locks")
+        if locks is not None:
+            await locks.returned()
 
     def _account(self, tokens: int | None, cost: float | None) -> Any:
         """What the requests of this run draw on (G-6.4)."""
@@ -283,20 +336,22 @@ class Session:
         """Seconds up to the deadline."""
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
-    def _set_deadline(self, seconds: float) -> list[Any]:
-        """The timers to cancel at the end. That of the loop ends what waits, by the clock of the loop, which may be virtual; a
-        program that computes never comes back to the loop, so a thread looks at the real time too (G-6.1)."""
-        from threading import Timer
+    def _overdue(self, seconds: float) -> None:
+        """The deadline by the real time, in the thread that watches: a virtual clock stands while a store is waited for."""
+        self.expire(seconds)
+        with suppress(RuntimeError):  # the loop is closed: the run is over
+            self.work.loop.call_soon_threadsafe(self.work.stir)
+
+    def _set_deadline(self, seconds: float) -> Any:
+        """The timer of the loop, to cancel at the end: it ends what waits, by the clock of the loop, which may be virtual. A
+        program that computes never comes back to the loop; it is watched at the real time (G-6.1)."""
 
         def expire() -> None:
             self.expire(seconds)
             self.work.stir()
 
-        watchdog = Timer(seconds, self.expire, (seconds,))
-        watchdog.daemon = True
-        watchdog.start()
         self.deadline = self.work.loop.time() + seconds
-        return [watchdog, self.work.loop.call_later(seconds, expire)]
+        return self.work.loop.call_later(seconds, expire)
 
     async def _finish(self, task: Task) -> Any:
         """Run until this task has ended, and with it all that it started."""
@@ -345,7 +400,16 @@ class Session:
         try:
             value = job.result()
             if type(value) is Settled:
-                settled, value = value, value.commit()
+                settled = value
+                try:
+                    value = self.operations.attempt(settled.commit)
+                except MustWait:
+                    self.work.begin(effect, self._written(effect, settled))
+                    return
+                except BaseException:
+                    settled.over()
+                    raise
+                settled.over()
                 if settled.after is not None:
                     self.work.begin(effect, _then(settled.after(), value))
                     return
@@ -354,7 +418,17 @@ class Session:
                 raise
             self.machine.panicked(effect.task, panic)
             return
+        except MemoryFailure as failure:  # of what no method of a program asked for
+            self.machine.panicked(effect.task, Panic("P451", failure.message))
+            return
         self.machine.resume(effect, value)
+
+    async def _written(self, effect: Effect, settled: Settled) -> Settled:
+        """While its store is waited for, other tasks go on."""
+        try:
+            return settled.written(await self.operations.use(settled.commit, effect))
+        finally:
+            settled.over()
 
     # ------------------------------------------------------------ what performers use
 
@@ -445,8 +519,10 @@ def run_offline(session: Session, **limits: Any) -> Outcome:
 
 def _prices(image: Image) -> dict[str, dict[str, float]]:
     """What the manifest says of prices, by model id (O-1.131)."""
+    names = ("input_per_million", "output_per_million", "cached", "cache_write")
     return {
-        model: {"input_per_million": prices[0], "output_per_million": prices[1]} for model, prices in image.header.pricing.items()
+        model: {name: price for name, price in zip(names, prices, strict=False) if price is not None}
+        for model, prices in image.header.pricing.items()
     }
 
 

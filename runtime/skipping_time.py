@@ -71,6 +71,10 @@ class _Loop(asyncio.SelectorEventLoop):
         self._processes = [process for process in self._processes if process.get_returncode() is None]
         return self._threads > 0 or bool(self._processes)
 
+    def hold_clock(self, change: int) -> None:
+        """1: another thread is waited for, which takes real time; -1: it is no more."""
+        self._threads += change
+
     async def subprocess_exec(self, *args: Any, **options: Any) -> Any:
         made = await super().subprocess_exec(*args, **options)
         self._processes.append(made[0])

@@ -26,7 +26,8 @@ class NoMemories:
     """A function that acts in the middle of a commit sees no memory."""
 
     failure: tuple[type[Exception], ...] = ()
-    serial: frozenset[str] = frozenset()
+    must_wait: tuple[type[BaseException], ...] = ()
+    attended: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
@@ -43,11 +44,11 @@ class NoMemories:
     def keyed(self, ref: Any, method: str, values: Any, task: Any) -> Any:
         return self[ref.name]
 
-    def embeds(self, ref: Any) -> bool:
-        return False
+    def at_once(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
+        return self[ref.name]
 
-    def waits(self, ref: Any, method: str, task: Any) -> bool:
-        return False
+    def keyed_at_once(self, ref: Any, method: str, values: Any, task: Any) -> Any:
+        return self[ref.name]
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self[name]

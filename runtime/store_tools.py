@@ -80,8 +80,8 @@ class StoreOffer:
         return await self.perform(effect, [self.run.builder.value(node) for _, node in accepted.tree[2]])
 
 
-def failed(owner: str, method: str, variant: str, message: str) -> Err:
-    return Err(ErrorValue("ToolError", variant, message, {"tool": owner, "method": method}))
+def failed(owner: str, method: str, variant: str, message: str, **fields: str) -> Err:
+    return Err(ErrorValue("ToolError", variant, message, {"tool": owner, "method": method, **fields}))
 
 
 class HashMapTools:

@@ -110,11 +110,17 @@ class StreamedCall(CallRun):
         try:
             response = commit()
         except CallFailure as failure:
-            self._ended("error")
+            self._at_home(lambda: self._ended("error"))
             return failed(failure)
         self.stream.response = response_value(response)
-        self._ended("")
+        self._at_home(lambda: self._ended(""))
         return succeeded(None)
+
+    def _at_home(self, call: Callable[[], object]) -> None:
+        if self.conversation is None:
+            call()
+        else:
+            self.conversation.operations.home(call)
 
     # ------------------------------------------------------------ the job
 

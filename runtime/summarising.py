@@ -11,6 +11,7 @@ from ..vm.effects import Effect, ModelCall
 from ..vm.handles import message_array
 from ..vm.panics import Panic
 from ..vm.values import UNSET, Err, Ok, display
+from .host_failures import full_text, neutral_text
 from .step_functions import configured
 
 TYPE_CHECKING = False
@@ -53,8 +54,13 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
             given = run.host.summarizers.get(who[0])
             if given is None:
                 raise SummaryFailed(f"the host gives no summariser of the name {who[0]}")
-            text = given.fold(previous, entries)
-            return _text(await text if isawaitable(text) else text)
+            try:
+                text = given.fold(previous, entries)
+                text = await text if isawaitable(text) else text
+            except Exception as error:
+                run.host.log("warn", run.redactor.clean(f"the summariser {who[0]} of the host: {full_text(error)}"))
+                raise SummaryFailed(neutral_text(f"the summariser {who[0]} of the host", error)) from None
+            return _text(text)
 
         return {"model": by_model, "function": by_function, "host": by_host}[kind]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..vm.panics import Panic
 from ..vm.values import EnumValue, ErrorValue, ToolCall, from_json, typeof
+from .host_failures import for_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Hooks:
             return False
         name, times = _action(await self.run.call(self.effect, self.on_error, [self.model, call.name, error]))
         if name == "Fail":
-            raise settings.origin().failure("AgentError", "Failed", error.message, cause=error)
+            raise settings.origin().failure("AgentError", "Failed", error.message, cause=error, **for_model(error))
         return name == "Retry" and type(times) is int and runs < times
 
 

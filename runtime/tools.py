@@ -11,6 +11,7 @@ from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
 from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, check, display, share
 from .guard import permissions_of
+from .host_failures import for_model
 from .host_tools import handled
 from .records import ToolDef
 from .schema.validation import Accepted, Violation, validate
@@ -138,7 +139,7 @@ class Tools:
         self._audit(method, call.arguments)
         value = await self.call(effect, method, [self.run.builder.value(node) for _, node in accepted.tree[2]])
         if type(value) is Err and getattr(value.value, "family", None) != "ToolError":
-            return method.failed("ExecutionFailed", display(value.value))
+            return method.failed("ExecutionFailed", display(value.value), **for_model(value.value))
         return value
 
     # ------------------------------------------------------------ running

@@ -24,8 +24,11 @@ class _IdleSelector(selectors.SelectSelector):
     def __init__(self) -> None:
         super().__init__()
         self.idle: Callable[[float | None], None] = lambda timeout: None
+        self.outside = 0
 
     def select(self, timeout: float | None = None) -> list[Any]:
+        if self.outside and (timeout is None or timeout > 0):
+            return super().select(None)  # until a thread wakes the loop
         if timeout is None or timeout > 0:
             self.idle(timeout)
         return []
@@ -42,7 +45,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # seconds, and a timer due exactly now would never run.
         self._clock_resolution = CLOCK_RESOLUTION
         self._on_idle = idle
+        self._idle_selector = selector
         selector.idle = self._rest
+
+    def hold_clock(self, change: int) -> None:
+        """1: another thread is waited for, which takes real time; -1: it is no more. The clock stands meanwhile."""
+        self._idle_selector.outside += change
 
     def time(self) -> float:
         return self.now_ms / 1000

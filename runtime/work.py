@@ -5,7 +5,7 @@ Hands on `Work`. Must not know: kinds of effects, who performs them.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from .jobs import stop_all
 
@@ -26,6 +26,7 @@ class Work:
         self._held: dict[Effect, Any] = {}
         self._finished: list[tuple[int, int, Effect]] = []  # a heap: number of the task, order of the end
         self._count = 0
+        self._urgent: Effect | None = None
         self._sleeper: Any = None
         self._stirred = False
 
@@ -53,15 +54,35 @@ class Work:
         if self._sleeper is not None and not self._sleeper.done():
             self._sleeper.set_result(None)
 
+    def settles(self, effect: Effect) -> None:
+        """It changes a store from now on, which nobody can take back: no other outcome comes before its own, so that what it
+        decides, such as a race, is decided by what is stored."""
+        if effect in self._jobs:
+            self._urgent = effect
+
+    def _is_next(self) -> bool:
+        if self._urgent is None or self._urgent not in self._jobs:
+            return bool(self._finished)
+        return any(effect is self._urgent for _, _, effect in self._finished)
+
+    def _take(self) -> Effect:
+        urgent, self._urgent = self._urgent, None
+        if urgent in self._jobs:
+            found = next(one for one in self._finished if one[2] is urgent)
+            self._finished.remove(found)
+            heapify(self._finished)
+            return found[2]
+        return heappop(self._finished)[2]
+
     async def next(self) -> tuple[Effect, Any] | None:
         """Waits for the end of an effect, and gives it with its job; None when something else happened."""
-        while not self._stirred and not self._finished:
+        while not self._stirred and not self._is_next():
             self._sleeper = self.loop.create_future()
             await self._sleeper
         if self._stirred:
             self._stirred = False
             return None
-        effect = heappop(self._finished)[2]
+        effect = self._take()
         job = self._jobs.pop(effect, None)
         return None if job is None else (effect, job)
 

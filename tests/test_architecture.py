@@ -31,7 +31,7 @@ ALLOWED = {
 LIBRARIES = {
     "vm": {"msgpack"},
     "compiler": {"ply"},
-    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio"},
+    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil"},
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},

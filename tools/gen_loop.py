@@ -65,6 +65,7 @@ def run(machine, task):
     push_frame = frames.append
     pop_frame = frames.pop
     limit = machine.depth_limit - task.base
+    debt = machine.debt
     fuel = machine.chunk()
     try:
         while True:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 COMPARISONS = {"LT_INT": "<", "LE_INT": "<=", "GT_INT": ">", "GE_INT": ">=", "EQ_INT": "==", "NE_INT": "!="}
 CHECKED = {"ADD_INT": "+", "SUB_INT": "-", "MUL_INT": "*"}
-FLOATS = {"ADD_FLOAT": "+", "SUB_FLOAT": "-", "MUL_FLOAT": "*"}
+# the sign, and the form for operands of which neither is a Float for certain: it gives one or fails (vm/ops.py)
+FLOATS = {"ADD_FLOAT": ("+", "{} + {} + -0.0"), "SUB_FLOAT": ("-", "{} - {} + -0.0"), "MUL_FLOAT": ("*", "{} * 1.0 * {}")}
 DIVISIONS = {"DIV_INT": ("//", "int_div"), "REM_INT": ("%", "int_rem")}
 KINDS = {"IS_SOME": "Some", "IS_OK": "Ok", "IS_ERR": "Err"}
 WITHOUT_OPERAND = {
@@ -23,13 +24,19 @@ LAST = ("JUMP", "RETURN")
 
 
 class Value:
-    """`text` of an expression; `late`: it reads what a write may change; `truth`: it is a Bool for certain; `plain`: a name."""
+    """`text` of an expression; `late`: it reads what a write may change; `truth`: it is a Bool for certain; `plain`: a name;
+    `number`, `floating`: it is a number, or a Float, whatever the image says of types."""
 
-    def __init__(self, text: str, *, late: bool = False, truth: bool = False, plain: bool = False) -> None:
+    def __init__(
+        self, text: str, *, late: bool = False, truth: bool = False, plain: bool = False, number: bool = False,
+        floating: bool = False,
+    ) -> None:  # fmt: skip
         self.text = text
         self.late = late
         self.truth = truth
         self.plain = plain
+        self.number = number
+        self.floating = floating
 
 
 class Run:
@@ -124,7 +131,7 @@ class Run:
         if name in COMPARISONS:
             self.binary(COMPARISONS[name], truth=True)
         elif name in FLOATS:
-            self.binary(FLOATS[name])
+            self.floating(*FLOATS[name])
         elif name in CHECKED:
             self.checked(CHECKED[name])
         elif name in DIVISIONS:
@@ -138,13 +145,22 @@ class Run:
         right, left = self.take(), self.take()
         self.give(f"({left.text} {sign} {right.text})", late=left.late or right.late, truth=truth)
 
+    def floating(self, sign: str, otherwise: str) -> None:
+        right, left = self.take(), self.take()
+        form = f"{{}} {sign} {{}}" if left.floating or right.floating else otherwise
+        self.give(f"({form.format(left.text, right.text)})", late=left.late or right.late, floating=True, number=True)
+
     def checked(self, sign: str) -> None:
         right, left = self.take(), self.take()
-        made = self.keep(f"{left.text} {sign} {right.text}").text
+        text = f"{left.text} {sign} {right.text}"
+        if sign == "*" and not (left.number and right.number):  # Python would repeat a text (vm/ops.py)
+            two, one = self.name(right), self.name(left)
+            text = f"{one} * {two} if {one} < {two} else {one} * {two}"
+        made = self.keep(text).text
         self.say(f"if ({made} > 0x3FFFFFFF or {made} < -0x3FFFFFFF) and not INT_MIN <= {made} <= INT_MAX:")
         self.may_fail("    ")
         self.say(f"    overflow({sign!r})")
-        self.give(made, plain=True)
+        self.give(made, plain=True, number=True)
 
     def division(self, sign: str, function: str) -> None:
         right, left = self.name(self.take()), self.name(self.take())
@@ -152,7 +168,7 @@ class Run:
         made = self.keep_in("    ", f"{left} {sign} {right}")
         self.say("else:")
         self.perhaps("    ", f"{made} = {function}({left}, {right})")
-        self.give(made, plain=True)
+        self.give(made, plain=True, number=True)
 
     def keep_in(self, indent: str, text: str) -> str:
         self.made += 1

@@ -123,6 +123,8 @@ if type(value) is Invoke:
     cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
     continue
 tos = value
+if debt:
+    fuel = machine.pay_debt(fuel)
 """
 )
 
@@ -213,6 +215,8 @@ else:
     new = st[len(st) - n:]
     del st[len(st) - n:]
     tos = body(*new)
+if debt:
+    fuel = machine.pay_debt(fuel)
 """,
     "CALL_HOST": """\
 push(tos)

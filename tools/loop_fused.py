@@ -24,8 +24,12 @@ except AttributeError:
 """
 
 
+# A built-in has charged fuel (G-6.1)
+SETTLED = "if debt:\n    fuel = machine.pay_debt(fuel)\n"
+
+
 def _built_in(one: str, two: str, more: str) -> str:
-    return f"if n == 1:\n    {one}\nelif n == 2:\n    {two}\nelse:\n{more}"
+    return f"if n == 1:\n    {one}\nelif n == 2:\n    {two}\nelse:\n{more}{SETTLED}"
 
 
 def _more(keep: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from .builtins.std.json_types import Builder, Misfit
 from .declared_types import DeclaredTypes
+from .effects import MemoryUse
 from .handles import arguments_of, expect
 from .panics import Panic
-from .signals import Invoke
+from .signals import SUSPENDED, Invoke
 from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share, to_json
 
 TYPE_CHECKING = False
@@ -59,7 +60,7 @@ def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
 
 def _load(machine: Running, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
     """An Option for each, as one snapshot."""
-    contents = machine.memories.perform(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
+    contents = machine.memories.at_once(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
     return [_decoded(machine, memory, slot, held) for slot, held in zip(slots, contents, strict=True)]
 
 
@@ -76,9 +77,8 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
         raise Panic("P452", f"the slot {slot.name} of {memory.name} does not fit its type: {reason}") from None
 
 
-def _slot(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    """The value of a slot with a default, else an Option; `held` is what the function loaded before."""
-    name, option = arguments_of(site, arguments, ("name", "held"), (None,))
+def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+    """The value of a slot with a default, else an Option; `option` is what the function loaded before."""
     slot = _find(machine, memory, name)
     if option is None:
         (option,) = _load(machine, task, memory, [slot])
@@ -87,16 +87,14 @@ def _slot(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments
     return share(option.value) if type(option) is Some else Invoke(slot.default, [], ())
 
 
-def _needed(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    name, option = arguments_of(site, arguments, ("name", "held"))
+def _needed(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
     if type(option) is not Some:
         raise Panic("P454", f"the slot {name} of {memory.name} was forgotten, which this function needs")
     return share(option.value)
 
 
-def _enter(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
     """The Options of all listed slots, or the error that names those needed without a value (M-10.3)."""
-    names, needed, function = arguments_of(site, arguments, ("names", "needed", "function"))
     slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
     options = _load(machine, task, memory, slots)
     absent = [slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some]
@@ -109,22 +107,47 @@ def _enter(machine: Running, task: Task, memory: MemoryRef, site: Site, argument
     return Err(make_error("MissingContextError", None, fields))
 
 
-def _put(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
-    name, value = arguments_of(site, arguments, ("name", "value"))
     slot = _find(machine, memory, name)
     from json import loads
 
     plain = value if slot.descriptor == ("any",) else from_json(loads(to_json(value)))
-    stored = machine.memories.perform(memory, "put_slot", [slot.tier, name, plain], task)
+    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, plain], task)
     return _decoded(machine, memory, slot, [stored])
 
 
-def _after(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def _after(machine: Running, task: Task, memory: MemoryRef, name: Any, written: Any, held: Any) -> Any:
     """What the function holds of a slot after it wrote the fact `written` by its name."""
-    name, written, held = arguments_of(site, arguments, ("name", "written", "held"))
     return _load(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else held
 
 
-_METHODS = {"_slot": _slot, "_needed": _needed, "_enter": _enter, "_put": _put, "_after": _after}
-HANDLERS: dict[tuple[str, str], Any] = {("Memory", name): handler for name, handler in _METHODS.items()}
+# Each with the names of its parameters and the defaults of the last of them.
+_METHODS: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...]]] = {
+    "_slot": (_slot, ("name", "held"), (None,)),
+    "_needed": (_needed, ("name", "held"), ()),
+    "_enter": (_enter, ("names", "needed", "function"), ()),
+    "_put": (_put, ("name", "value"), ()),
+    "_after": (_after, ("name", "written", "held"), ()),
+}
+
+
+def is_slot_method(name: str) -> bool:
+    return name in _METHODS
+
+
+def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
+    """What such a method gives, or what is to be called for it."""
+    return _METHODS[name][0](machine, task, memory, *arguments)
+
+
+def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    given = arguments_of(site, arguments, *_METHODS[site.name][1:])
+    try:
+        return slot_method(machine, task, memory, site.name, given)
+    except machine.memories.must_wait:
+        machine.suspend(task, "memory", MemoryUse(memory, site.name, given))
+        return SUSPENDED
+
+
+HANDLERS: dict[tuple[str, str], Any] = {("Memory", name): _called for name in _METHODS}

@@ -288,13 +288,17 @@ def wrong_length(expected: int, value: Any) -> Panic:
     return Panic("P010", f"array pattern: expected {expected} elements, found {len(value.items)}")
 
 
+# RuntimeError: a container that is changed while it is walked over; NameError: a variable that a branch over a kind left out.
+OF_VALUES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RuntimeError, NameError, StopIteration)
+
+
 def as_panic(error: BaseException) -> BaseException:
     """What leaves the loop: panics and interrupts as they are; a Python error of a value of another kind, which only a typed
     opcode in a foreign image can meet, as P007 (G-4.4)."""
-    if isinstance(error, (TypeError, AttributeError, KeyError, IndexError, ValueError, OverflowError)):
-        return Panic("P007", "a value of another kind than its instruction expects")
     if isinstance(error, RecursionError):
         return Panic("P103", "value nested too deeply")
     if isinstance(error, MemoryError):
         return Panic("P103", "out of memory")
+    if isinstance(error, OF_VALUES):
+        return Panic("P007", "a value of another kind than its instruction expects")
     return error

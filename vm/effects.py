@@ -25,10 +25,13 @@ if TYPE_CHECKING:
         def clear(self) -> None: ...
 
     class Memories(Protocol):
-        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises."""
+        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises; `must_wait`: what
+        is raised, before anything was done, by a method that has to wait for a store, a lock or a vector; `attended`: the names
+        of memories of which a method may have to."""
 
         failure: Any
-        serial: frozenset[str]
+        must_wait: Any
+        attended: frozenset[str]
 
         def __getitem__(self, name: str) -> Memory: ...
         def at(self, ref: Any) -> Memory: ...
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
         def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
         def written(self, ref: Any, task: Any) -> Memory: ...
         def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
-        def embeds(self, ref: Any) -> bool: ...
-        def waits(self, ref: Any, method: str, task: Any) -> bool: ...
+        def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
+        def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
 
     class Running(Protocol):
         """The part of the machine that methods of handles use."""
@@ -182,8 +185,8 @@ class ToolUse:
 
 
 class MemoryUse:
-    """Effect `memory`: a method of the direct API on a memory whose facts have vectors (M-10.16), or whose turn lock it takes
-    first (M-5.17); with a keyed memory `erase`, whose argument are the values of key parts by name (M-7.3)."""
+    """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
+    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument are the values of key parts by name (M-7.3)."""
 
     __slots__ = ("memory", "method", "arguments")
 

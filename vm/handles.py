@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 ROLES = ("system", "user", "assistant")
-EMBEDDED = ("remember", "relate", "observe", "recall", "view")
-"""Methods of a memory that store facts or look for them: with `embed` the host may have to wait for vectors (M-10.16)."""
-
 
 def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...] = ()) -> list[Any]:
     """One value per name: positional first, then named, then `defaults`, which are those of the last names. P015 when they do
@@ -84,15 +81,21 @@ def log_of(machine: Running, memory: MemoryRef) -> Any:
 
 
 def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    """What the memory store does by the name of the method (M-6.2 to M-6.20)."""
+    """What the memory does by the name of the method (M-6.2 to M-6.20)."""
     checked = _checked(site, arguments)
     if site.name == "pin":
         _check_role(checked[0])
+    return memory_use(machine, task, memory, site.name, checked)
+
+
+def memory_use(machine: Running, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
+    """At once where that can be, else an effect: the host has to wait."""
     memories = machine.memories
-    if (site.name in EMBEDDED and memories.embeds(memory)) or memories.waits(memory, site.name, task):
-        machine.suspend(task, "memory", MemoryUse(memory, site.name, checked))
+    try:
+        return memories.at_once(memory, method, arguments, task)
+    except memories.must_wait:
+        machine.suspend(task, "memory", MemoryUse(memory, method, arguments))
         return SUSPENDED
-    return memories.perform(memory, site.name, checked, task)
 
 
 def _checked(site: Site, arguments: list[Any]) -> list[Any]:
@@ -111,58 +114,59 @@ def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     if role not in ROLES:
         _check_role(role)
     memories = machine.memories
-    if memory.name in memories.serial and memories.waits(memory, "append", task):
-        machine.suspend(task, "memory", MemoryUse(memory, "append", [role, content]))
-        return SUSPENDED
+    if memory.name in memories.attended:
+        return memory_use(machine, task, memory, "append", [role, content])
     try:
         memories.written(memory, task).append(role, content)
     except memories.failure as failure:
-        raise store_failure(failure) from None
+        raise memory_failure(failure) from None
     return None
 
 
 def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
+    if memory.name in machine.memories.attended:
+        return memory_use(machine, task, memory, "messages", [])
     try:
         return message_array(log_of(machine, memory).messages())
     except machine.memories.failure as failure:
-        raise store_failure(failure) from None
+        raise memory_failure(failure) from None
 
 
 def memory_last(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     (count,) = arguments_of(site, arguments, ("n",))
     expect(count, int, "Int")
+    if memory.name in machine.memories.attended:
+        return memory_use(machine, task, memory, "last", [count])
     try:
         return message_array(log_of(machine, memory).last(count))
     except machine.memories.failure as failure:
-        raise store_failure(failure) from None
+        raise memory_failure(failure) from None
 
 
 def memory_len(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
+    if memory.name in machine.memories.attended:
+        return memory_use(machine, task, memory, "len", [])
     try:
         return len(log_of(machine, memory))
     except machine.memories.failure as failure:
-        raise store_failure(failure) from None
+        raise memory_failure(failure) from None
 
 
 def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
+    if memory.name in machine.memories.attended:
+        return memory_use(machine, task, memory, "is_empty", [])
     try:
         return len(log_of(machine, memory)) == 0
     except machine.memories.failure as failure:
-        raise store_failure(failure) from None
+        raise memory_failure(failure) from None
 
 
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    if machine.memories.waits(memory, "clear", task):
-        machine.suspend(task, "memory", MemoryUse(memory, "clear", []))
-        return SUSPENDED
-    try:
-        machine.memories.written(memory, task).clear()
-    except machine.memories.failure as failure:
-        raise store_failure(failure) from None
+    return memory_use(machine, task, memory, "clear", [])
 
 
 def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
@@ -171,10 +175,12 @@ def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arg
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
     values = dict(zip(site.names, arguments, strict=True))
-    if machine.memories.waits(memory, site.name, task):
+    memories = machine.memories
+    try:
+        return memories.keyed_at_once(memory, site.name, values, task)
+    except memories.must_wait:
         machine.suspend(task, "memory", MemoryUse(memory, site.name, [values]))
         return SUSPENDED
-    return machine.memories.keyed(memory, site.name, values, task)
 
 
 def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
@@ -194,7 +200,7 @@ def _check_role(role: Any) -> None:
         raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
 
 
-def store_failure(failure: Exception) -> Panic:
+def memory_failure(failure: Exception) -> Panic:
     """Of methods without Result (M-6.22)."""
     return Panic("P451", str(failure))
 

@@ -11,8 +11,10 @@ from .generated.loop import run as run_loop
 from .panics import Panic
 from .scheduler import Scheduler
 from .stores import Stores
-from .values import display, to_json, typeof
-from .values.limits import LONGEST_STRING, limits, utf8_size
+from .values import display, typeof
+from .values.json import json_fits
+from .values.limits import LONGEST_STRING, limits
+from .values.metering import exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
     from .linked import Code, LoopSite
     from .tasks import Task
     from .waits import HostCall
+    from .weight import MemoryGauge
 
-CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
+CHUNK = 2_000  # fuel handed to the loop at a time; between chunks the run looks whether it is to stop
 UNLIMITED = 1 << 62
 CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
 LARGEST_PAYLOAD = 1 << 20
+LARGEST_MEMORY = 1 << 30
 SMALL = frozenset({int, float, bool, type(None)})
 
 
@@ -38,7 +42,7 @@ def checked_emit(channel: Any, payload: Any, timeout: Any) -> EmitPayload:
         raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
     if timeout is not None and (type(timeout) is not int or timeout < 0):
         raise Panic("P013", f"emit: timeout_ms is {display(timeout)}; it is an Int of at least 0")
-    if type(payload) not in SMALL and utf8_size(to_json(payload)) > LARGEST_PAYLOAD:
+    if type(payload) not in SMALL and not json_fits(payload, LARGEST_PAYLOAD):
         raise Panic("P103", f"emit payload size limit exceeded: {LARGEST_PAYLOAD} bytes (limit `emit payload`)")
     return EmitPayload(channel, payload, timeout)
 
@@ -53,7 +57,9 @@ class Stopped(Exception):
 
 class Machine(Scheduler):
     """One run. `memories` is the session's memory store; `limit` sets its limits before it starts. `stop`, set by
-    the host at any time, is raised at the next chunk."""
+    the host at any time, is raised where the run next looks: at a chunk, in translated code at a loop or call, in a built-in
+    every few milliseconds. `gauge` tells when the values of the run may have become too many (G-6.8); a thread of the host's
+    may set `weighs`, and they are weighed where the run next looks."""
 
     def __init__(self, program: Program, memories: Memories) -> None:
         super().__init__(program)
@@ -62,6 +68,12 @@ class Machine(Scheduler):
         self.fuel = 0  # fuel handed out and given back by the loop
         self.limit(None, 10_000)
         self._stop: Exception | None = None
+        self.attention = False  # whether the run is to look at what follows: `stop`, and whether it weighs its values
+        self._weighs = self._weighing = False
+        self.gauge: MemoryGauge | None = None
+        self.unwatched = False  # whether the gauge is to be told that the run computes
+        self.beside: list[Callable[[], Any]] = []  # what the host keeps for the run and counts against its memory
+        self.debt: list[int] = []  # fuel that built-ins have charged and the loop has not paid yet
         self.raised: BaseException | None = None  # came out of translated code whose frames are in the task now
         self.tier: Any = None
         self.tiers(True)
@@ -69,22 +81,30 @@ class Machine(Scheduler):
         self.panic: Panic | None = None
         self.keeps_locals = False  # whether a panic takes the variables of its frames along (O-9.13)
 
-    def limit(self, steps: int | None, depth: int, tasks: int = 1024, value_bytes: int = LONGEST_STRING) -> None:
+    def limit(
+        self, steps: int | None, depth: int, tasks: int = 1024, value_bytes: int = LONGEST_STRING,
+        memory_bytes: int = LARGEST_MEMORY,
+    ) -> None:  # fmt: skip
         """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work, `value_bytes` that of a
-        String in UTF-8 (G-6.1)."""
+        String in UTF-8, `memory_bytes` that of all values which the run can reach (G-6.1)."""
         self.steps = UNLIMITED if steps is None else steps
         self.reserve = self.steps  # fuel not handed out yet
         self.depth_limit = depth + 1  # the bottom frame of a task is not a call
         self.task_limit = tasks
         self.value_bytes = value_bytes
+        self.memory_bytes = memory_bytes
 
     def successor(self) -> Machine:
         """A new machine under the same limits, for the same host, in which nothing runs."""
         made = Machine(self.program, self.memories)
-        for name in ("steps", "depth_limit", "task_limit", "value_bytes", "keeps_locals", "calls_before", "loops_before"):
+        copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
+        for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
             setattr(made, name, getattr(self, name))
         made.reserve = made.steps
-        made.both, made.counted, made.stop = self.both, self.counted, self.stop
+        made.both, made.counted, made.stop, made.beside = self.both, self.counted, self.stop, self.beside
+        if self.gauge is not None:
+            made.gauge, made.unwatched = self.gauge, self.unwatched
+            self.gauge.machine = made
         return made
 
     # ------------------------------------------------------------ the two tiers (V-7)
@@ -105,8 +125,62 @@ class Machine(Scheduler):
     @stop.setter
     def stop(self, stop: Exception | None) -> None:
         self._stop = stop
+        self._flag(stop is not None or self._weighs)
+
+    def _flag(self, attention: bool) -> None:
+        self.attention = attention
         if self.tier is not None:
-            self.tier.flag(stop is not None)
+            self.tier.flag(attention)
+
+    def weigh_soon(self) -> None:
+        """Weigh the values where the run next looks. From any thread."""
+        self._weighs = True
+        self._flag(True)
+
+    def attend(self) -> None:
+        """Raises `stop`, or P103 where the values of the run are too heavy. What another thread says meanwhile is not lost: the
+        flag falls before what it stands for is looked at."""
+        self._flag(False)
+        if self._weighs and not self._weighing:
+            self._weighs = False
+            if self._stop is None:
+                self._weigh()
+        if self._stop is not None:
+            self._flag(True)
+            raise self._stop
+
+    def _weigh(self) -> None:
+        from .weight import weight_of_run
+
+        self._weighing = True
+        try:
+            weight = weight_of_run(self, self.memory_bytes)
+        finally:
+            self._weighing = self._weighs = False
+        if weight > self.memory_bytes:
+            raise Panic("P103", f"memory limit exceeded: {self.memory_bytes} bytes (budget `memory_bytes`)")
+        if self.gauge is not None:
+            self.gauge.weighed(weight)
+
+    def made(self, items: int) -> None:
+        """So many items are about to be made, or worked on."""
+        if self.gauge is not None:
+            self.gauge.count(items)
+        if self.attention:
+            self.attend()
+
+    def spend(self, items: int) -> None:
+        """Fuel of a built-in over so many items (G-6.1), charged before its work."""
+        self.made(items)
+        cost = -(-items // 16)
+        if self.tier is None or not self.tier.charge(cost):
+            self.debt.append(cost)
+
+    def pay_debt(self, fuel: int) -> int:
+        """What is left of a chunk when a built-in has charged fuel."""
+        fuel -= sum(self.debt)
+        self.debt.clear()
+        return fuel if fuel >= 0 else self.refill(fuel)
 
     def _tier(self) -> Any:
         """Made, and its modules loaded, when the first function or loop has run often."""
@@ -119,12 +193,16 @@ class Machine(Scheduler):
 
     def translated_call(self, task: Task, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
         if self.both and code.home is self.program:
+            if self.unwatched and self.gauge is not None:
+                self.gauge.computing(True)
             return self._tier().call(task, code, locs, cells, room)
         code.home.leave_alone(code)
         return False
 
     def translated_loop(self, task: Task, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
         if self.both and site.code.home is self.program:
+            if self.unwatched and self.gauge is not None:
+                self.gauge.computing(True)
             return self._tier().loop(task, site, locs, cells, stack, room)
         site.code.home.leave_alone(site.code, site)
         return False
@@ -177,6 +255,7 @@ class Machine(Scheduler):
     def _slice(self, task: Task) -> None:
         self.running = task
         before, limits.string = limits.string, self.value_bytes
+        meter = exchange(self)
         try:
             if task.fault is not None:
                 raise task.fault
@@ -185,10 +264,25 @@ class Machine(Scheduler):
             self.running = None
             self.panicked(task, panic)
             return
+        except BaseException:  # the host goes on with the machine when it has handled that
+            self.running = None
+            raise
         finally:
             limits.string = before
+            exchange(meter)
+            if self.debt:  # of a built-in that ended in a panic
+                self.pay(sum(self.debt))
+                self.debt.clear()
         self.running = None
         self.after_slice(task)
+
+    def under_limits(self, work: Callable[[], Any]) -> Any:
+        """What `work` gives, which the host does for the run: it reads the stop flag as a built-in does."""
+        meter = exchange(self)
+        try:
+            return work()
+        finally:
+            exchange(meter)
 
     def resume(self, effect: Effect, value: Any) -> None:
         """Answer an awaited effect with a value of the machine."""
@@ -268,8 +362,10 @@ class Machine(Scheduler):
 
     def refill(self, overdraft: int) -> int:
         """The next chunk; `overdraft` (zero or negative) is what the block just entered costs beyond the last one."""
-        if self.stop is not None:
-            raise self.stop
+        if self.attention:
+            self.attend()
+        if self.unwatched and self.gauge is not None:
+            self.gauge.computing(False)
         self.reserve += overdraft
         if self.reserve < 0:
             raise Panic("P101", f"step limit exceeded: {self.steps} (budget `steps`)")

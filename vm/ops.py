@@ -246,6 +246,8 @@ def SET_PART(value: Any, object: Any, index: Any) -> Any:
 
 # ---------------------------------------------------------------- arithmetic
 # The chained comparison with 30-bit constants is what CPython specialises; larger results pay a second test.
+# Types are not verified (G-4.4): a comparison of the factors keeps Python from repeating a text; `-0.0` and `1.0`, which change
+# no Float, keep it from joining texts and from Ints beyond 64 bits (G-3.9).
 
 
 def ADD_INT(a: Any, b: Any) -> Any:
@@ -263,7 +265,7 @@ def SUB_INT(a: Any, b: Any) -> Any:
 
 
 def MUL_INT(a: Any, b: Any) -> Any:
-    r = a * b
+    r = a * b if a < b else a * b
     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
         return r
     overflow("*")
@@ -286,15 +288,15 @@ def NEG_INT(a: Any) -> Any:
 
 
 def ADD_FLOAT(a: Any, b: Any) -> Any:
-    return a + b
+    return a + b + -0.0
 
 
 def SUB_FLOAT(a: Any, b: Any) -> Any:
-    return a - b
+    return a - b + -0.0
 
 
 def MUL_FLOAT(a: Any, b: Any) -> Any:
-    return a * b
+    return a * 1.0 * b
 
 
 def ADD(a: Any, b: Any) -> Any:

@@ -13,64 +13,99 @@ from ..runtime.outside_text import clean_text
 from ..vm import values as v
 from ..vm.declared_types import DeclaredTypes
 from ..vm.link import Program
+from ..vm.panics import Panic
 from ..vm.values.descriptors import plain_name, type_text
+from ..vm.values.errors import FOR_MODEL
+from ..vm.values.limits import limits
+from ..vm.values.metering import STRIDE, look
 from ..vm.values.records import RECORDS
 from ..vm.values.scalars import INT_MAX, INT_MIN
 from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 
-PLAIN = (int, float, str, bool, type(None))
+PLAIN = frozenset({int, float, str, bool, type(None)})
+MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
+MOST_READ = 20_000_000  # values read from one of Python, parts counted as often as they are met
 
 
 # ---------------------------------------------------------------- to Python
 
 
 def to_python(value: Any) -> Any:
-    """A value of the machine; what is inside is converted too."""
-    if type(value) in PLAIN:
-        return value
-    rule = _TO_PYTHON.get(type(value))
-    if rule is not None:
-        return rule(value)
-    if isinstance(value, v.Struct):
-        return Struct(value.decl.name, dict(zip(value.decl.fields, map(to_python, value.values()), strict=True)))
-    return Handle(v.typeof(value), getattr(value, "name", ""))
+    """A value of the machine; what is inside is converted too. Lists and dicts are made anew wherever they occur; a value whose
+    shared parts would so become more than `MOST_COPIED` values is the panic P103, before they are made (G-6.10)."""
+    return value if type(value) in PLAIN else _Giver().give(value)
 
 
-def _enum(value: v.EnumValue) -> Enum:
-    variant = value.decl.variants[value.variant]
-    payload = tuple(map(to_python, value.payload or ()))
-    data: Any = payload
-    if variant.fields:
-        data = dict(zip(variant.fields, payload, strict=True))
-    elif len(payload) < 2:
-        data = payload[0] if payload else None
-    return Enum(value.decl.name, variant.name, data)
+class _Giver:
+    """One conversion. `sizes`: how many values a part has become, by its identity; `made`: how many all have; `copied`: how many
+    of those were made of parts that had been met before."""
+
+    __slots__ = ("sizes", "made", "copied", "pace")
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.made = 0
+        self.copied = 0
+        self.pace = STRIDE
+
+    def give(self, value: Any) -> Any:
+        self.made += 1
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if self.made >= self.pace:
+            self.pace = self.made + STRIDE
+            look()
+        size = self.sizes.get(id(value))
+        if size is not None:
+            self.copied += size
+            if self.copied > MOST_COPIED:
+                raise Panic("P103", f"size limit exceeded: more than {MOST_COPIED} copies of shared values to be given to Python")
+        before = self.made
+        rule = _TO_PYTHON.get(kind)
+        if rule is not None:
+            given = rule(self, value)
+        elif isinstance(value, v.Struct):
+            given = Struct(value.decl.name, dict(zip(value.decl.fields, map(self.give, value.values()), strict=True)))
+        else:
+            given = Handle(v.typeof(value), getattr(value, "name", ""))
+        if size is None:
+            self.sizes[id(value)] = self.made - before + 1
+        return given
+
+    def items(self, value: Any) -> list[Any]:
+        return [self.give(item) for item in v.elements(value)]
+
+    def enum(self, value: v.EnumValue) -> Enum:
+        variant = value.decl.variants[value.variant]
+        payload = tuple(map(self.give, value.payload or ()))
+        data: Any = payload
+        if variant.fields:
+            data = dict(zip(variant.fields, payload, strict=True))
+        elif len(payload) < 2:
+            data = payload[0] if payload else None
+        return Enum(value.decl.name, variant.name, data)
+
+    def error(self, value: v.ErrorValue) -> ErrorValue:
+        fields = {name: self.give(part) for name, part in value.fields.items() if name != FOR_MODEL}
+        return ErrorValue(value.family, value.variant, value.message, fields)
 
 
-def _error(value: v.ErrorValue) -> ErrorValue:
-    fields = {name: to_python(part) for name, part in value.fields.items()}
-    return ErrorValue(value.family, value.variant, value.message, fields)
-
-
-def _items(value: Any) -> list[Any]:
-    return [to_python(item) for item in v.elements(value)]
-
-
-_TO_PYTHON: dict[type, Callable[[Any], Any]] = {
-    v.Array: _items,
-    v.Set: _items,
-    v.Queue: _items,
-    v.Stack: _items,
-    tuple: lambda value: tuple(map(to_python, value)),
-    v.Map: lambda value: {key: to_python(item) for key, item in value.entries()},
-    v.Some: lambda value: to_python(value.value),
-    v.NoneOption: lambda value: None,
-    v.Ok: lambda value: Ok(to_python(value.value)),
-    v.Err: lambda value: Err(to_python(value.value)),
-    v.EnumValue: _enum,
-    v.ErrorValue: _error,
-    v.RangeValue: lambda value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
-    v.Closure: lambda value: Handle("Function", value.function.name),
+_TO_PYTHON: dict[type, Callable[[_Giver, Any], Any]] = {
+    v.Array: _Giver.items,
+    v.Set: _Giver.items,
+    v.Queue: _Giver.items,
+    v.Stack: _Giver.items,
+    tuple: lambda giver, value: tuple(map(giver.give, value)),
+    v.Map: lambda giver, value: {key: giver.give(item) for key, item in value.entries()},
+    v.Some: lambda giver, value: giver.give(value.value),
+    v.NoneOption: lambda giver, value: None,
+    v.Ok: lambda giver, value: Ok(giver.give(value.value)),
+    v.Err: lambda giver, value: Err(giver.give(value.value)),
+    v.EnumValue: _Giver.enum,
+    v.ErrorValue: _Giver.error,
+    v.RangeValue: lambda giver, value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
+    v.Closure: lambda giver, value: Handle("Function", value.function.name),
 }
 
 
@@ -101,6 +136,10 @@ def read_value(
         return reader.read(value, wanted, what), reader.left_out
     except RecursionError:
         raise TypeError(f"{what}: it is nested too deep, or holds itself") from None
+    except (TypeError, Panic):
+        raise
+    except Exception as error:  # of a class of the host's own, in a method that the conversion uses
+        raise TypeError(f"{what}: reading it raised {type(error).__name__}") from error
 
 
 def _inside(what: str, step: str) -> str:
@@ -112,12 +151,16 @@ def _inside(what: str, step: str) -> str:
 class _Reader:
     def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
         self.left_out: list[int] = []
+        self.count = 0
         self.defaults = iter(defaults)
         self.program = program
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
         self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
 
     def read(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        self.count += 1
+        if self.count > MOST_READ:
+            raise TypeError(f"{what}: the value has more than {MOST_READ} parts")
         head = wanted[0]
         if head == "any":
             return self.natural(value, what)
@@ -160,13 +203,17 @@ class _Reader:
         if type(value) is not int:
             raise self.misfit(value, wanted, what)
         if not INT_MIN <= value <= INT_MAX:
-            raise TypeError(f"{what}: {value} is beyond Int, which has 64 bits")
+            shown = value if value.bit_length() <= 256 else f"an int of {value.bit_length()} bits"
+            raise TypeError(f"{what}: {shown} is beyond Int, which has 64 bits")
         return value
 
     def number(self, value: Any, wanted: tuple[Any, ...], what: str) -> float:
         if type(value) not in (int, float):
             raise self.misfit(value, wanted, what)
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise TypeError(f"{what}: an int of {value.bit_length()} bits is beyond Float") from None
 
     def text(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
         if not isinstance(value, str):
@@ -197,7 +244,12 @@ class _Reader:
     def items(self, value: Any, wanted: tuple[Any, ...], what: str) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise self.misfit(value, wanted, what)
+        self.within(len(value), what)
         return [self.read(item, wanted[1], _inside(what, f"[{at}]")) for at, item in enumerate(value)]
+
+    def within(self, count: int, what: str) -> None:
+        if count > limits.items:
+            raise TypeError(f"{what}: {count} items; a collection of a program has at most {limits.items}")
 
     def tuple_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> tuple[Any, ...]:
         if not isinstance(value, tuple) or len(value) != len(wanted[1]):
@@ -208,6 +260,7 @@ class _Reader:
     def map_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.Map:
         if not isinstance(value, Mapping) or isinstance(value, Struct):
             raise self.misfit(value, wanted, what)
+        self.within(len(value), what)
         entries: dict[Any, Any] = {}
         for key, item in value.items():
             if type(key) not in (str, int, bool):

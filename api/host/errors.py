@@ -1,6 +1,7 @@
 """What the host API raises (O-9.39).
 
-Hands on `CompileError` with `Diagnostic`s, `ImageError`, `ProgramError`, and `Panic` with `Frame`s.
+Hands on `CompileError` with `Diagnostic`s, `ImageError`, `ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which
+code of the host raises (G-9.10).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..runtime.host_failures import ToolError as ToolError
 from .values import ErrorValue
 
 

@@ -22,8 +22,9 @@ from ..runtime.host import Host
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls,
-    `value_bytes` of the largest String in UTF-8. A program that reaches one ends in a panic. One that is None is that of the
-    program's manifest (O-9.7); without it a call may be 10,000 deep, a String 16 MiB long, and the others have no limit."""
+    `value_bytes` of the largest String in UTF-8, `memory_bytes` of all values that the program holds (G-6.8). A program that
+    reaches one ends in a panic. One that is None is that of the program's manifest (O-9.7); without it a call may be 10,000 deep,
+    a String 16 MiB long, all values 1 GiB, and the others have no limit."""
 
     steps: int | None = None
     tokens: int | None = None
@@ -31,9 +32,10 @@ class Budgets:
     cost: float | None = None
     depth: int | None = None
     value_bytes: int | None = None
+    memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("steps", "tokens", "depth", "value_bytes"):
+        for name in ("steps", "tokens", "depth", "value_bytes", "memory_bytes"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
@@ -62,8 +64,9 @@ class Buffered:
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What a program may touch; nothing unless it is said here. Each is a tuple of scopes, or True for all: `fs_read` and
-    `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands; `all` grants
-    everything. Connections of models need none. `tools` says by tool whether it may be called, or which methods may."""
+    `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands. `all` grants
+    everything; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which opens that private address
+    too. Connections of models need none. `tools` says by tool whether it may be called, or which methods may."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()
@@ -85,8 +88,9 @@ class Permissions:
 
     def granted(self) -> permissions.Permissions:
         """The grants as the runtime holds them."""
-        scopes = {name: True if self.all else getattr(self, name) for name in SCOPES}
-        made = permissions.Permissions(scopes)
+        made = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
+        for name in SCOPES if self.all else ():
+            made.grant(name, True)
         made.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
         return made
 
@@ -104,7 +108,8 @@ class Options(TypedDict, total=False):
     `permissions`: what the program may touch, nothing when left out. `budgets`: limits of each call. `offline`: answer every
     model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
-    those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
+    those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}` and, where they differ from
+    that of input, the prices `"cached"` and `"cache_write"`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
     of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories
@@ -188,6 +193,7 @@ def host_of(
 
 
 PRICES: Sequence[str] = ("input_per_million", "output_per_million")
+CACHE_PRICES: Sequence[str] = ("cached", "cache_write")
 STORE = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")  # M-8.3
 Check = Callable[[Any], bool]
 
@@ -220,8 +226,8 @@ def _having(*methods: str) -> tuple[Check, str]:
 
 def _prices(row: Any) -> bool:
     return (
-        isinstance(row, Mapping) and set(row) == set(PRICES)
-        and all(type(row[name]) in (int, float) and row[name] >= 0 for name in PRICES)
+        isinstance(row, Mapping) and set(PRICES) <= set(row) <= {*PRICES, *CACHE_PRICES}
+        and all(type(row[name]) in (int, float) and row[name] >= 0 for name in row)
     )  # fmt: skip
 
 

@@ -38,6 +38,11 @@ class Metrics:
     agent_calls: int
     emit_count: int
     errors: int
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_cache_write: int = 0
+    tokens_out: int = 0
+    tokens_reasoning: int = 0
 
 
 @dataclass(frozen=True, slots=True)

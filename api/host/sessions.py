@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from .conversion import Run, from_python, read_value, to_python
 from .errors import Frame, ImageError, Panic, ProgramError
 from .options import Budgets, Options, check_options, host_of
 from .results import Emit, Metrics, RunResult
+from .session_loop import SessionLoop
 from .turns import Interruptible, Turns
 from .values import Enum, Err, ErrorValue, Ok
 
@@ -57,6 +59,7 @@ class Session:
             self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project, self._hears))
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
+        self._session.machine.beside.append(lambda: self._emits)
 
     # ------------------------------------------------------------ listening and answering
 
@@ -83,7 +86,8 @@ class Session:
 
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
         """Answer the awaited emits of a channel: what `fn` gives for the payload, or what it gives when awaited, is the answer;
-        its exception is `EmitError::HandlerFailed`. One handler per channel, the last counts. Without `fn` it is a decorator."""
+        its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per channel, the last
+        counts. Without `fn` it is a decorator."""
         if fn is None:
             return lambda given: self.on_emit(channel, given)
         _require_callable("on_emit", channel, fn)
@@ -92,8 +96,9 @@ class Session:
 
     def register_tool(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
         """Let `fn` take the place of a tool method, called with its arguments; what it gives, or gives when awaited, is the
-        result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`.
-        Raises ValueError for what is no method of a tool of the program."""
+        result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`
+        with its text for the program; a model that called is told the class alone, unless it is a `concerto.ToolError`, whose
+        text is for the model. Raises ValueError for what is no method of a tool of the program."""
         declared = {made.name: [row[0] for row in made.methods] for made in self._program.image.tools}
         if method not in declared.get(tool, ()):
             known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
@@ -154,13 +159,8 @@ class Session:
             self._session.host.args = args
             outcome = await self._outcome(number, [])
             emits, self._emits = self._emits, []
-        value = None
-        try:
-            error = self._error(outcome)
-            if error is None and outcome is not None:
-                value = self._success(outcome.value)
-        except Panic as panic:
-            error = panic
+        error = self._error(outcome)
+        value = outcome.given if error is None and outcome is not None else None
         exit_code = 130 if outcome is None else 1 if isinstance(error, Panic) else outcome.exit_code
         return RunResult(error is None, value, error, exit_code, emits, self.metrics())
 
@@ -183,10 +183,10 @@ class Session:
         if isinstance(error, Panic):
             raise error
         if error is not None:
-            value = error if outcome is None else self._given(outcome.error)
+            value = error if outcome is None else outcome.given
             raise ProgramError(value, error)
         assert outcome is not None
-        return self._success(outcome.value)
+        return outcome.given
 
     def _function(self, name: str) -> int:
         functions = self._program.image.exports.functions
@@ -222,7 +222,7 @@ class Session:
         session = self._session
         session.machine.stop = None
         code = self._program.codes[number]
-        work = session.invoke(code, arguments, **asdict(self._budgets))
+        work = session.invoke(code, arguments, give=self._given, **asdict(self._budgets))
         call = asyncio.ensure_future(work)
         self._running = call, asyncio.get_running_loop()
         try:
@@ -244,22 +244,19 @@ class Session:
             return _panic(outcome.panic, clean)
         if outcome.error is None:
             return None
-        error = self._given(outcome.error)
+        error = outcome.given
         if isinstance(error, ErrorValue):
             return error
         variant = error.variant if isinstance(error, Enum) else None
         return ErrorValue(values.typeof(outcome.error), variant, clean(outcome.message), {"value": error})
 
-    def _success(self, value: Any) -> Any:
-        """What a call gives: of `Ok(value)` the value."""
-        return self._given(value.value if type(value) is values.Ok else value)
-
     def _given(self, value: Any) -> Any:
-        """A value of the machine as Python has it. Raises Panic for one that is nested deeper than Python can follow."""
+        """What a call gives: of `Ok(value)` and `Err(value)` the value. Raises the panic of a run for one that is nested deeper
+        than Python can follow, or would be too large there."""
         try:
-            return to_python(self._session.clean(value))
+            return to_python(self._session.clean(value.value if type(value) in (values.Ok, values.Err) else value))
         except RecursionError:
-            raise Panic("P103", "nesting limit exceeded: the value is nested too deep to be given to Python") from None
+            raise RaisedPanic("P103", "nesting limit exceeded: the value is nested too deep to be given to Python") from None
 
     def cancel(self) -> None:
         """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError."""
@@ -278,8 +275,26 @@ class Session:
                 work.close()
                 raise RuntimeError("the session is closed")
             if self._runner is None:
-                self._runner = asyncio.Runner()
-            return self._runner.run(work)
+                self._runner = asyncio.Runner(loop_factory=None if sys.platform == "win32" else SessionLoop)
+            try:
+                return self._runner.run(work)
+            except Exception:
+                raise
+            except BaseException:  # of a handler: asyncio lets it out at once, and the call where it is
+                self._end_call(self._runner.get_loop())
+                raise
+
+    def _end_call(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Cancels what an interrupt has left behind, so that the session can be used. Interrupted too, it closes the session."""
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        try:
+            if left:
+                loop.run_until_complete(asyncio.wait(left))
+        except BaseException:
+            self._turns.closed = True
+            raise
 
     # ------------------------------------------------------------ state
 

@@ -15,6 +15,7 @@ from .growing import growth
 from .loading import image_loading, verifier
 from .long_memories import bytes_of_memories, durable_log, long_views
 from .memories import memory_append, memory_append_in_program, request_assembly
+from .one_by_one import calls_beside_the_sdk
 from .recalling import followed_recall, index_of_facts, recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
@@ -42,6 +43,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "verifier": verifier,
     "waiting": concurrent_calls,
     "serving": calls_over_the_wire,
+    "one_by_one": calls_beside_the_sdk,
     "snapshots": snapshots,
     "start": cold_start,
     "start_kept_code": cold_computing,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from concerto.runtime.connections import resolve_all
+from concerto.runtime.providers.json_fields import Fields
 from concerto.runtime.records import Reply, Request
 from concerto.runtime.schema.extraction import extract
 
@@ -128,7 +129,8 @@ def stream_events(text: str) -> list[dict[str, Any]]:
 
 
 def extract_streamed(events: list[dict[str, Any]]) -> dict[str, Any]:
-    provider, whole = Wire(resolve_all([])["openai"]), dict[str, Any]()
+    provider = Wire(resolve_all([])["openai"])
+    growing = provider.growing()
     for event in events:
-        provider.piece(event, whole)
-    return extract(provider.read(whole).text).value
+        growing.take(Fields(event))
+    return extract(provider.read(growing.whole()).text).value

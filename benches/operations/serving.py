@@ -63,9 +63,9 @@ def _child(port: int) -> dict[str, float]:
 
 
 @contextmanager
-def server() -> Iterator[int]:
-    """The port of a server that runs as a process."""
-    process = subprocess.Popen([*PROCESS, "serve"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+def server(delay: float = SECONDS) -> Iterator[int]:
+    """The port of a server that runs as a process and answers after that many seconds."""
+    process = subprocess.Popen([*PROCESS, "serve", str(delay)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield int(process.stdout.readline())
@@ -106,7 +106,7 @@ def peak_memory() -> int:
     return int(line.split()[1])
 
 
-async def serve() -> None:
+async def serve(delay: float) -> None:
     body = json.dumps(REPLY).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
 
@@ -115,7 +115,7 @@ async def serve() -> None:
             while request := await reader.readuntil(b"\r\n\r\n"):
                 fields = dict(line.lower().split(b": ", 1) for line in request.split(b"\r\n")[1:] if line)
                 await reader.readexactly(int(fields[b"content-length"]))
-                await asyncio.sleep(SECONDS)
+                await asyncio.sleep(delay)
                 writer.write(head + body)
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -126,10 +126,10 @@ async def serve() -> None:
 
 
 def main() -> None:
-    """One of the two processes: `serve`, or `run PORT`."""
+    """One of the two processes: `serve DELAY`, or `run PORT`."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, most), most))
     if sys.argv[1] == "serve":
-        asyncio.run(serve())
+        asyncio.run(serve(float(sys.argv[2])))
     else:
         print(json.dumps(run(int(sys.argv[2]))))

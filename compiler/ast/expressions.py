@@ -210,4 +210,7 @@ class Index(Expr):
 
 @node
 class ErrorExpr(Expr):
-    """Stands where recovery gave up; has type Any and causes no second diagnostic."""
+    """Stands where recovery gave up, or for a form that was refused as a whole; has type Any and causes no second diagnostic.
+    `inside`: what of it is an expression all the same."""
+
+    inside: list[Expr] = field(default_factory=list)

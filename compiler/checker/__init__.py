@@ -15,6 +15,7 @@ from ..diagnostics import Diagnostics
 from ..loading import Project
 from ..nesting import on_fresh_stack
 from ..resolver import resolve, warn_unused
+from ..resolver.spelling import limited_patience
 from ..resolver.state import Module
 from ..source import Source, Span
 from ..symbols import (
@@ -102,7 +103,8 @@ def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
 def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | None:
     """The same with the state of the check; None if its types nest too deeply."""
     try:
-        return on_fresh_stack(_check, project, diagnostics)
+        with limited_patience():
+            return on_fresh_stack(_check, project, diagnostics)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
         diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return None

@@ -40,10 +40,11 @@ def match_arguments(
             if argument.name is not None:
                 _unknown(c, callee, argument.name, formals)
             continue
-        if matched.values[index] is not None:
+        before = matched.values[index]
+        if before is not None:
             sound = False
             message = f"`{callee}` gets `{formals[index].name}` twice"
-            c.report("E2007", argument.span, message, help=_piped_help(arguments, span))
+            c.report("E2007", argument.span, message, first=before.span, help=_piped_help(arguments, span))
             continue
         matched.values[index] = argument.value
         matched.order.append(index)

@@ -11,6 +11,7 @@ from .. import ast
 from ..diagnostics import Diagnostics
 from ..resolver.everyday import FIELDS
 from ..resolver.spelling import did_you_mean, listed, nearest
+from ..source import Span
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .fields import Rule
@@ -87,6 +88,19 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
     return known
 
 
+def check_either(
+    c: Checker, name: str, value: ast.Expr, rule: Rule, rules: Mapping[str, Rule], *, constant: bool
+) -> object:
+    """A field that holds one value, or an object with fixed keys."""
+    inner = value
+    while isinstance(inner, ast.GroupExpr):
+        inner = inner.inner
+    if not isinstance(inner, ast.MapExpr):
+        return check_value(c, name, value, rule, constant=constant)
+    found = check_object(c, f"`{name}`", inner, rules)
+    return FAILED if found is None else found
+
+
 def is_data(known: object) -> bool:
     """What an image keeps in a field of a connection or model: no Option, enum or struct."""
     if isinstance(known, (list, tuple)):
@@ -115,6 +129,7 @@ def check_object(
         c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants", help="write `{ key: value }`")
         return None
     found: dict[str, object] = {}
+    places: dict[str, Span] = {}
     for entry in value.entries:
         key = entry.key
         if not isinstance(key, ast.StringLiteral):
@@ -122,9 +137,11 @@ def check_object(
             continue
         name = ast.Ident(span=key.span, text=key.value)
         if key.value in found:
-            c.report("E4001", key.span, f"`{key.value}` is given twice in {owner}", help="keep one of them")
+            message = f"`{key.value}` is given twice in {owner}"
+            c.report("E4001", key.span, message, first=places[key.value], help="keep one of them")
         elif key.value not in rules:
             unknown_key(c, owner, name, rules)
         else:
+            places[key.value] = key.span
             found[key.value] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)
     return {name: known for name, known in found.items() if known is not FAILED}

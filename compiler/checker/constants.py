@@ -7,9 +7,10 @@ is asked of the machine's own values. Must not know: where a constant is asked f
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from ...vm import values as vm
+from ...vm.bytecode.limits import DEFAULT
 from ...vm.panics import Panic
 from .. import ast
 from ..decisions import CheckAny, ConstructorCall, ToFloat, ToOption, VariantCall
@@ -36,8 +37,49 @@ class Fault(Exception):
         self.text = text
 
 
-# Asked for the value of another constant, which may be folded later in the file.
-Lookup = Callable[[ConstSymbol, ast.Node], object]
+class Lookup(Protocol):
+    """What folding asks of the program."""
+
+    def value(self, symbol: ConstSymbol, place: ast.Node) -> object:
+        """The value of another constant, which may be declared later in the file."""
+
+    def charge(self, node: ast.Node, value: object) -> None:
+        """Raises Fault when constants are too large (G-5.10): they may name each other, so that few lines make huge ones."""
+
+    def spend(self, node: ast.Node, values: int) -> None:
+        """The same for work that costs as much as so many values."""
+
+
+LONGEST = DEFAULT.string  # characters of one string
+DEEPEST = 256  # values inside each other (G-6.1)
+
+
+def size_of(value: object, most: int) -> int:
+    """How many values a constant is made of, a string counting one more for every 16 characters; more than `most` where it is
+    larger or deeper than constants may be."""
+    size = depth = 0
+    level: list[object] = [value]
+    while level and size <= most:
+        depth += 1
+        inside: list[object] = []
+        for at in level:
+            size += 1
+            match at:
+                case str():
+                    size += len(at) >> 4
+                case list() | tuple():
+                    inside.extend(at)
+                case dict():
+                    inside.extend(at)
+                    inside.extend(at.values())
+                case ConstStruct() | ConstVariant():
+                    inside.extend(at.values)
+                case vm.Some() | vm.Ok() | vm.Err():
+                    inside.append(at.value)
+            if size + len(inside) > most:
+                return most + 1
+        level = inside
+    return size if depth <= DEEPEST else most + 1
 
 
 def fold(node: ast.Expr, lookup: Lookup) -> Any:
@@ -73,7 +115,7 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
         case ast.PathExpr():
             return _name(node, lookup)
         case ast.Interpolation():
-            return "".join(vm.display(machine_value(fold(part, lookup))) for part in node.parts)
+            return _interpolated(node, lookup)
         case ast.ArrayExpr():
             return [fold(item, lookup) for item in node.items]
         case ast.TupleExpr():
@@ -85,18 +127,39 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
         case ast.Call():
             return _variant(node, lookup)
         case ast.Unary():
-            return _unary(node, fold(node.operand, lookup))
+            return _unary(node, fold(node.operand, lookup), lookup)
         case ast.Binary():
             return _binary(node, fold(node.left, lookup), lookup)
         case ast.Cast():
-            return _cast(node, fold(node.operand, lookup))
+            return _cast(node, fold(node.operand, lookup), lookup)
     raise NotConstant(node)
+
+
+def _interpolated(node: ast.Interpolation, lookup: Lookup) -> str:
+    texts: list[str] = []
+    length = 0
+    for part in node.parts:
+        value = fold(part, lookup)
+        if type(value) is not str:
+            lookup.charge(part, value)
+            value = vm.display(machine_value(value))
+        length += len(value)
+        _check_length(node, length)
+        texts.append(value)
+    text = "".join(texts)
+    lookup.charge(node, text)
+    return text
+
+
+def _check_length(node: ast.Node, length: int) -> None:
+    if length > LONGEST:
+        raise Fault(node, "P103", f"a string of it is longer than {LONGEST} characters")
 
 
 def _name(node: ast.PathExpr, lookup: Lookup) -> object:
     match node.binding:
         case ConstSymbol():
-            return lookup(node.binding, node)
+            return lookup.value(node.binding, node)
         case VariantSymbol(form="unit"):
             return node.binding
         case BuiltinSymbol(name="None"):
@@ -141,17 +204,27 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct | ConstVariant:
 # ---------------------------------------------------------------- operators
 
 
-def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any) -> Any:
+def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any, lookup: Lookup) -> Any:
     """What the machine makes of the operands; its panic is a fault of the constant (E2033)."""
     types: dict[object, Any] = {}
+    if operation is vm.add:
+        _check_length(node, sum([len(operand) for operand in operands if type(operand) is str]))
+    for operand in operands:
+        if type(operand) is str:
+            lookup.spend(node, len(operand) >> 8)
+        elif type(operand) not in _NUMBERS:
+            lookup.charge(node, operand)
     try:
         return plain_value(operation(*[machine_value(operand, types) for operand in operands]))
     except Panic as panic:
         raise Fault(node, panic.code, panic.message) from None
 
 
-def _unary(node: ast.Unary, value: Any) -> Any:
-    return not value if node.operator == "!" else _machine(node, vm.negate, value)
+_NUMBERS = (int, float, bool, type(None))
+
+
+def _unary(node: ast.Unary, value: Any, lookup: Lookup) -> Any:
+    return not value if node.operator == "!" else _machine(node, vm.negate, value, lookup=lookup)
 
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -171,11 +244,11 @@ def _binary(node: ast.Binary, left: Any, lookup: Lookup) -> Any:
         if left is None or left is vm.NONE:
             return fold(node.right, lookup)
         return left.value if type(left) is vm.Some else left
-    return _machine(node, OPERATIONS[operator], left, fold(node.right, lookup))
+    return _machine(node, OPERATIONS[operator], left, fold(node.right, lookup), lookup=lookup)
 
 
-def _cast(node: ast.Cast, value: Any) -> Any:
+def _cast(node: ast.Cast, value: Any, lookup: Lookup) -> Any:
     descriptor = descriptor_of(node.type)
     if descriptor is None:
         raise NotConstant(node)
-    return _machine(node, lambda operand: vm.cast(operand, descriptor), value)
+    return _machine(node, lambda operand: vm.cast(operand, descriptor), value, lookup=lookup)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .. import ast
+from ..brackets import MAX_NESTING
 from ..diagnostics import Diagnostics, Related
 from ..memory_tables import MemoryTables
 from ..nesting import Nesting
@@ -120,6 +121,9 @@ SPINES: dict[type[ast.Node], str] = {
 
 
 HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
+CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
+MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
+DEEPEST = MAX_NESTING + 8  # and how deep it may be: a written one, with what inference puts around it
 
 
 class Checker:
@@ -127,8 +131,8 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
-        "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts",
+        "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
     )  # fmt: skip
 
     def __init__(
@@ -168,12 +172,17 @@ class Checker:
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
+        self.impls_by_head: dict[tuple[int, str], list[Implementation]] = {}
+        self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.self_type: Type | None = None  # what `Self` is in the present impl
+        self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
+        self.match_steps = MATCH_STEPS
+        self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions
@@ -187,8 +196,12 @@ class Checker:
                 self._infer_spine(node)
             if node.type is None:
                 found: Type = self.nesting.call(self.expressions[type(node)], self, node, expected)
-                node.type = found if found.weight <= HEAVIEST else self.too_large(node.span)
+                node.type = self.bounded(found, node.span)
         return node.type  # type: ignore[no-any-return]
+
+    def bounded(self, type_: Type, span: Span) -> Type:
+        """The type, or after a report the erroneous one if a walk over it would take too long (G-5.8)."""
+        return type_ if type_.weight <= HEAVIEST and type_.depth <= DEEPEST else self.too_large(span)
 
     def too_large(self, span: Span) -> Type:
         message = "a type nests too deeply or is made of too many types"
@@ -213,7 +226,7 @@ class Checker:
                 break
             at = below
         for inner in reversed(chain[1:]):
-            inner.type = self.expressions[type(inner)](self, inner, FREE)
+            inner.type = self.bounded(self.expressions[type(inner)](self, inner, FREE), inner.span)
 
     def written(self, place: ast.Expr) -> None:
         """Notes the links of a place before it is typed."""

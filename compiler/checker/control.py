@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
+from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, OPEN, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .exhaustiveness import check_arms
 from .mismatch import ITERABLE, absent_help, condition_help
@@ -108,12 +108,12 @@ def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
 
 def close_results(type_: Type) -> Type:
     """The open side of `Ok(x)` or `Err(e)`, or of a generic enum of which another side is known, becomes Any (L-3.2.2)."""
-    if isinstance(type_, Nominal) and type_.kind == "enum" and not all(str(side) == "_" for side in type_.arguments):
-        return type_.of(tuple([ANY if str(side) == "_" else close_results(side) for side in type_.arguments]))
+    if isinstance(type_, Nominal) and type_.kind == "enum" and not all(side == OPEN for side in type_.arguments):
+        return type_.of(tuple([ANY if side == OPEN else close_results(side) for side in type_.arguments]))
     sides = generic(type_, "Result")
     if not sides:
         return type_
-    value, error = (ANY if str(side) == "_" else close_results(side) for side in sides)
+    value, error = (ANY if side == OPEN else close_results(side) for side in sides)
     return type(type_)("Result", (value, error))  # type: ignore[call-arg]
 
 

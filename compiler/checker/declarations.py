@@ -11,8 +11,9 @@ from .. import ast
 from ..source import Span
 from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, StructSymbol, Symbol, VariantSymbol
 from ..types import Nilable, Nominal, Tuple, Type
-from .constants import Fault, NotConstant, fold
+from .constants import Fault, NotConstant, fold, size_of
 from .context import Checker, Expected, Target
+from .ordering import in_order
 from .relations import ERRONEOUS
 from .types import alias_type, written_type
 
@@ -22,9 +23,8 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
     for symbol in symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)) and symbol.type_parameters and isinstance(symbol.type, Nominal):
             symbol.type = symbol.type.of(tuple(parameter.type for parameter in symbol.type_parameters))
-    for symbol in symbols:
-        if isinstance(symbol, AliasSymbol):
-            alias_type(c, symbol)
+    for alias in in_order([symbol for symbol in symbols if isinstance(symbol, AliasSymbol)], _aliases_in):
+        alias_type(c, alias)
     for symbol in symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
             symbol.fields = _fields(c, symbol.name, symbol.declaration.fields)
@@ -32,6 +32,18 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
             _declare_payloads(c, symbol)
         elif isinstance(symbol, ConstSymbol):
             symbol.type = written_type(c, symbol.declaration.type)
+
+
+def _aliases_in(symbol: AliasSymbol) -> list[AliasSymbol]:
+    """The aliases that an alias is made of."""
+    found: list[AliasSymbol] = []
+    waiting: list[ast.Node] = [symbol.declaration.target]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.NamedType) and isinstance(node.binding, AliasSymbol):
+            found.append(node.binding)
+        waiting.extend(node.children())
+    return found
 
 
 def _declare_payloads(c: Checker, symbol: EnumSymbol) -> None:
@@ -73,10 +85,16 @@ def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
         for circle in _circles(c, symbol, done):
             first = min(circle, key=lambda s: s.declaration.span.start)
             at = circle.index(first)
-            names = " -> ".join(s.name for s in [*circle[at:], *circle[:at], first])
+            shown = [s.name for s in [*circle[at:], *circle[:at], first]]
+            if len(shown) > CIRCLE_SHOWN:
+                shown[CIRCLE_SHOWN // 2 : -CIRCLE_SHOWN // 2] = ["…"]
+            names = " -> ".join(shown)
             code = "E4020" if isinstance(first.declaration, ast.Schema) else "E2040"
             help = "hold it in an Option or an Array"
             c.report(code, first.declaration.name.span, f"circular type `{names}`", help=help)
+
+
+CIRCLE_SHOWN = 20
 
 
 def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[list[StructSymbol]]:
@@ -84,19 +102,18 @@ def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[l
     found: list[list[StructSymbol]] = []
     if start in done:
         return found
-    path = [start]
-    todo = [_held(c, start)]
+    path = {start: _held(c, start)}  # in the order of the walk
     while path:
-        if not todo[-1]:
-            done.add(path.pop())
-            todo.pop()
-            continue
-        below = todo[-1].pop()
-        if below in path:
-            found.append(path[path.index(below) :])
+        at, left = next(reversed(path.items()))
+        below = left.pop() if left else None
+        if below is None:
+            path.popitem()
+            done.add(at)
+        elif below in path:
+            members = list(path)
+            found.append(members[members.index(below) :])
         elif below not in done:
-            path.append(below)
-            todo.append(_held(c, below))
+            path[below] = _held(c, below)
     return found
 
 
@@ -134,26 +151,58 @@ def check_constants(c: Checker, symbols: list[Symbol]) -> None:
     constants = [symbol for symbol in symbols if isinstance(symbol, ConstSymbol)]
     for symbol in constants:
         at_module_level(c, symbol.declaration.value, Expected(symbol.type, place=f"`{symbol.name}`"))
-    for symbol in constants:
+    values = _Values(c)
+    for symbol in in_order(constants, _constants_in):
         with suppress(NotConstant):
-            _value_of(c, symbol, symbol.declaration.name)
+            values.value(symbol, symbol.declaration.name)
 
 
-def _value_of(c: Checker, symbol: ConstSymbol, node: ast.Node) -> object:
-    """Folds a constant once; one that needs itself is E2032."""
-    state = c.constants.get(symbol)
-    if state == "busy":
-        c.report("E2032", node.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
-        raise NotConstant(node)
-    if state == "failed":
-        raise NotConstant(node)
-    if state == "done":
+def _constants_in(symbol: ConstSymbol) -> list[ConstSymbol]:
+    """The constants that a constant is made of."""
+    found: list[ConstSymbol] = []
+    waiting: list[ast.Node] = [symbol.declaration.value]
+    known: set[ast.Node] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.PathExpr) and isinstance(node.binding, ConstSymbol):
+            found.append(node.binding)
+        elif isinstance(node, ast.StructExpr) and isinstance(node.binding, (StructSymbol, VariantSymbol)):
+            defaults = [default for _, _, default, _ in node.binding.fields if default is not None and default not in known]
+            known.update(defaults)
+            waiting.extend(defaults)
+        waiting.extend(node.children())
+    return found
+
+
+class _Values:
+    """The values of constants, folded when they are asked for first."""
+
+    def __init__(self, c: Checker) -> None:
+        self.checker = c
+
+    def value(self, symbol: ConstSymbol, place: ast.Node) -> object:
+        """Folds a constant once; one that needs itself is E2032."""
+        c = self.checker
+        state = c.constants.get(symbol)
+        if state == "busy":
+            c.report("E2032", place.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
+            raise NotConstant(place)
+        if state is None:
+            c.constants[symbol] = "busy"
+            value = folded(c, symbol.declaration.value, "E2032")
+            c.constants[symbol] = "failed" if value is FAILED else "done"
+            symbol.value = None if value is FAILED else value
+        if c.constants[symbol] == "failed":
+            raise NotConstant(place)
         return symbol.value
-    c.constants[symbol] = "busy"
-    value = folded(c, symbol.declaration.value, "E2032")
-    c.constants[symbol] = "failed" if value is FAILED else "done"
-    symbol.value = None if value is FAILED else value
-    return symbol.value
+
+    def charge(self, node: ast.Node, value: object) -> None:
+        self.spend(node, size_of(value, max(0, self.checker.constant_room)))
+
+    def spend(self, node: ast.Node, values: int) -> None:
+        self.checker.constant_room -= values
+        if self.checker.constant_room < 0:
+            raise Fault(node, "P103", "the constants of the program are too large together, or one is too deep")
 
 
 FAILED = object()
@@ -161,16 +210,13 @@ FAILED = object()
 
 def folded(c: Checker, node: ast.Expr, code: str) -> object:
     """The value of a constant expression; FAILED after a report with `code`, or E2033 for one that would panic."""
-
-    def lookup(symbol: ConstSymbol, place: ast.Node) -> object:
-        value = _value_of(c, symbol, place)
-        if c.constants.get(symbol) == "failed":
-            raise NotConstant(place)
-        return value
-
     before = len(c.diagnostics.found)
+    values = _Values(c)
     try:
-        return c.nesting.call(fold, node, lookup)
+        value = c.nesting.call(fold, node, values)
+        if type(value) not in (int, float, bool):
+            values.charge(node, value)
+        return value
     except NotConstant as part:
         if len(c.diagnostics.found) == before and not _reported(c, part.node):
             c.report(
@@ -187,4 +233,4 @@ def folded(c: Checker, node: ast.Expr, code: str) -> object:
 
 def _reported(c: Checker, node: ast.Node) -> bool:
     """Whether something inside this part was already found wrong."""
-    return any(d.is_error and node.span.start <= d.span.start < node.span.end for d in c.diagnostics.found)
+    return c.diagnostics.has_errors_in(node.span)

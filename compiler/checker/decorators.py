@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from .. import ast
 from ..resolver.spelling import did_you_mean
+from ..source import Span
 from .config import check_value
 from .context import Checker
 from .declarations import FAILED
@@ -52,6 +53,7 @@ def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, p
 def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
     name = node.name.text
     given: dict[str, object] = {}
+    places: dict[str, Span] = {}
     order = list(rules)
     for position, argument in enumerate(node.arguments):
         if argument.name is not None:
@@ -69,8 +71,9 @@ def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[
             help = did_you_mean(key, rules)
             c.report("E4001", argument.name.span, f"`@{name}` has no argument `{key}`", help=help)
         elif key in given:
-            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", help="keep one of them")
+            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", first=places[key], help="keep one of them")
         else:
+            places[key] = argument.span
             given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
     required = DECORATOR_REQUIRED.get(name)
     if required is not None and required not in given and not node.arguments:

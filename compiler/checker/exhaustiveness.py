@@ -1,350 +1,378 @@
 """Whether patterns cover a type, and which arms nothing can reach (L-5.8.12, W0004).
 
-The usefulness of a row of patterns against the rows before it, by splitting on the constructors of the first column. Hands on
-`uncovered` and `check_arms`. Must not know: how patterns are typed.
+Rows of patterns are told apart by the constructors of their first column, over and over. That may take exponentially many steps
+(G-5.9), so the steps are counted, and `TooInvolved` ends a question that takes too many. Nothing recurses: a row may have
+as many columns as a tuple has parts. Hands on `uncovered` and `check_arms`. Must not know: how patterns are typed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
-from ...vm.values.errors import is_family
 from .. import ast
-from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
-from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
+from ..types import Type
+from .constructors import WILD, Head, Heads, Reading, alternatives, covers, is_loose
 from .context import Checker
-from .generics import parts_in
-from .relations import generic
+
+MOST_STEPS = 40_000  # rows looked at for one question, beside PER_LETTER for each letter of its patterns
+PER_LETTER = 4
+TO_NAME_ARMS = 20_000  # of a match, to tell after which arm nothing was left for another
+CASES_SHOWN = 20
+ARMS_SHOWN = 5
+LETTERS_SHOWN = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The outermost constructor of a value: its name (a literal value, a variant, a shape) and the types of its parts."""
-
-    name: object
-    parts: tuple[Type, ...] = ()
-    shown: str = ""
+class TooInvolved(Exception):
+    """The patterns overlap in more ways than are looked at."""
 
 
-WILD = ast.WildcardPattern(span=None)  # type: ignore[arg-type]
-Row = tuple[ast.Pattern, ...]
+class Columns(NamedTuple):
+    """The patterns of a row that are still to be looked at, a list whose ends rows share; `matches_all`: they ask nothing."""
+
+    first: ast.Pattern
+    rest: Columns | None
+    matches_all: bool
 
 
-class Coverage:
-    """One question about patterns over given types."""
+class Types(NamedTuple):
+    """The types of the columns."""
 
-    __slots__ = ("checker", "arrays_match", "known")
+    first: Type
+    rest: Types | None
 
-    def __init__(self, checker: Checker, arrays_match: bool) -> None:
-        self.checker = checker
-        self.arrays_match = arrays_match
-        self.known: dict[int, tuple[Type, list[Head] | None]] = {}  # by the id of the type, which is kept for that
 
-    def missing(self, rows: list[Row], types: tuple[Type, ...]) -> list[str] | None:
-        """A vector of values, as text, that no row matches; None when every one is matched."""
-        if not types:
-            return None if rows else []
-        rows = [flat for row in rows for flat in _alternatives(row)]
-        if rows and not self._asks(rows):
-            return self._missing_open(rows, types)
-        heads = self.all_heads(types[0])
-        if not rows:  # nothing matches, whatever the constructors: a type inside itself has no end of them
-            return None if heads == [] else ["_"] * len(types)
+class Row(NamedTuple):
+    """`covers`: the arm has no guard, so that what it matches is left for no later one. `asked`: whether something is left for
+    the row is to be told."""
+
+    arm: int
+    columns: Columns | None
+    covers: bool
+    asked: bool
+
+    @property
+    def matches_all(self) -> bool:
+        return self.columns is None or self.columns.matches_all
+
+
+class Way(NamedTuple):
+    """How a set of values was reached: the constructor of a column (None: any), and of those before it. `blank`: the parts of the
+    constructor have no columns of their own, they may be any."""
+
+    head: Head | None
+    blank: bool
+    before: Way | None
+
+
+Rows = list[Row]
+
+
+class Group(NamedTuple):
+    """What rows ask of the values of one constructor. `listed`: the type has it in its list, so that it counts."""
+
+    head: Head
+    listed: bool
+    rows: Rows
+
+
+class Search:
+    """Questions about rows of patterns over one type; together they take at most `steps`."""
+
+    __slots__ = ("reading", "type", "steps")
+
+    def __init__(self, reading: Reading, type_: Type, steps: int) -> None:
+        self.reading = reading
+        self.type = type_
+        self.steps = steps
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooInvolved
+
+    # ------------------------------------------------------------ what is not covered
+
+    def missing(self, rows: Rows) -> list[str]:
+        """Values, as text, that no row matches: one of each constructor of the type, the first CASES_SHOWN and one more."""
+        heads = self.reading.heads(self.type)
         if heads is None:
-            return self._missing_open(rows, types)
-        for head in heads:
-            below = self.missing(self.specialise(rows, head), (*head.parts, *types[1:]))
-            if below is not None:
-                return self.rebuild(head, below)
+            found = self._uncovered(rows, Types(self.type, None), None)
+            return [] if found is None else [found]
+        groups, others = self._grouped(self._flat(rows), self.type, heads, every=False)
+        cases: list[str] = []
+        for head in heads.all:
+            left = groups[head.name].rows if head.name in groups else others
+            case = None if left is others and others else self._uncovered(left, _typed(head, None), Way(head, False, None))
+            cases += [] if case is None else [case]
+            if len(cases) > CASES_SHOWN:
+                break
+        return cases
+
+    def _uncovered(self, rows: Rows, types: Types | None, way: Way | None) -> str | None:
+        """Values that no row matches, the first that are met."""
+        waiting: list[tuple[Rows, Types | None, Way | None]] = [(rows, types, way)]
+        known: set[object] = set()
+        while waiting:
+            rows, types, way = waiting.pop()
+            self.spend(1 + len(rows))
+            if any(row.matches_all for row in rows):
+                continue
+            if not rows or types is None:
+                if types is None or self._has_values(types.first):
+                    return _spelled(way, types)
+                continue
+            state = _state(rows)
+            if state not in known:
+                known.add(state)
+                waiting.extend(reversed(list(self._ways(self._flat(rows), types, way))))
         return None
 
-    def _asks(self, rows: list[Row]) -> bool:
-        """Whether the first pattern of some row tells constructors apart."""
-        return not all(self._is_catch_all(row[0]) for row in rows)
+    def _has_values(self, type_: Type) -> bool:
+        """Nothing needs to match an enum without variants."""
+        heads = self.reading.heads(type_)
+        return heads is None or bool(heads.all)
 
-    def _missing_open(self, rows: list[Row], types: tuple[Type, ...]) -> list[str] | None:
-        """Over a type without a list of constructors only the rows that begin with a catch-all count."""
-        rest = [row[1:] for row in rows if self._is_catch_all(row[0])]
-        below = self.missing(rest, types[1:])
-        return None if below is None else ["_", *below]
+    def _ways(self, rows: Rows, types: Types, way: Way | None) -> Iterator[tuple[Rows, Types | None, Way | None]]:
+        """What is left to be covered, by the constructors of the first column."""
+        heads = self.reading.heads(types.first)
+        groups, others = self._grouped(rows, types.first, heads, every=False)
+        if heads is None or not groups:
+            yield others, types.rest, Way(None, False, way)
+            return
+        rest = True  # constructors that no row asks for are left to the same rows
+        for head in heads.all:
+            if head.name in groups:
+                yield groups[head.name].rows, _typed(head, types.rest), Way(head, False, way)
+            elif rest and others:
+                yield others, types.rest, Way(head, True, way)
+                rest = False
+            elif rest:
+                below = _typed(head, types.rest)
+                if below is None or self._has_values(below.first):
+                    yield [], below, Way(head, False, way)
+                    rest = False
 
-    @staticmethod
-    def rebuild(head: Head, below: list[str]) -> list[str]:
-        count = len(head.parts)
-        inside, rest = below[:count], below[count:]
-        pieces = head.shown.split("{}") if count else [head.shown]
-        shown = pieces[0] + "".join(part + piece for part, piece in zip(inside, pieces[1:], strict=True))
-        return [shown, *rest]
+    # ------------------------------------------------------------ which rows are left nothing
 
-    def useful(self, rows: list[Row], row: Row, types: tuple[Type, ...]) -> bool:
-        """Whether `row` matches a vector that no row before it matches."""
-        if not types:
-            return not rows
-        rows = [flat for r in rows for flat in _alternatives(r)]
-        return any(self._useful_flat(rows, flat, types) for flat in _alternatives(row))
+    def covering(self, rows: Rows) -> dict[int, int]:
+        """The arms that are asked for and left nothing, each with one after which nothing was left."""
+        asked = {row.arm for row in rows if row.asked}
+        covering: dict[int, int] = {}
+        useful: set[int] = set()
+        waiting: list[tuple[Rows, Types | None]] = [(rows, Types(self.type, None))]
+        known: set[object] = set()
+        while waiting and len(useful) < len(asked):
+            rows, types = waiting.pop()
+            self.spend(1 + len(rows))
+            rows = _undecided(rows, useful, covering)
+            state = _state(rows)
+            if not rows or types is None or state in known:
+                continue
+            known.add(state)
+            heads = self.reading.heads(types.first)
+            groups, others = self._grouped(self._flat(rows), types.first, heads, every=True)
+            if heads is None or sum([group.listed for group in groups.values()]) < len(heads.all):
+                waiting.append((others, types.rest))
+            waiting.extend([(group.rows, _typed(group.head, types.rest)) for group in groups.values()])
+        return {arm: covering[arm] for arm in sorted(asked - useful) if arm in covering}
 
-    def _useful_flat(self, rows: list[Row], row: Row, types: tuple[Type, ...]) -> bool:
-        first = row[0]
-        head = self.head_of(first, types[0])
-        if head is not None:
-            (special,) = self.specialise([row], head) or [()]
-            return self.useful(self.specialise(rows, head), special, (*head.parts, *types[1:]))
-        heads = self.all_heads(types[0])
-        if heads is not None and self._is_catch_all(first) and self._asks(rows):
-            return any(
-                self.useful(self.specialise(rows, h), self.specialise([row], h)[0], (*h.parts, *types[1:])) for h in heads
-            )
-        rest = [r[1:] for r in rows if self._is_catch_all(r[0])]
-        return self.useful(rest, row[1:], types[1:])
+    # ------------------------------------------------------------ rows
 
-    def specialise(self, rows: list[Row], head: Head) -> list[Row]:
-        """The rows that can match values with this head, their first pattern replaced by those of its parts."""
-        found: list[Row] = []
+    def _flat(self, rows: Rows) -> Rows:
+        """The rows with one for each alternative of their first pattern."""
+        flat: Rows = []
         for row in rows:
-            parts = self._parts(row[0], head)
-            if parts is not None:
-                found.append((*parts, *row[1:]))
-        return found
+            assert row.columns is not None
+            first, rest, _ = row.columns
+            if not isinstance(first, (ast.OrPattern, ast.BindPattern)):
+                flat.append(row)
+                continue
+            for option in alternatives(first):
+                columns = self._columns((option,), rest)
+                flat.append(Row(row.arm, columns, row.covers, row.asked))
+        return flat
 
-    def _parts(self, pattern: ast.Pattern, head: Head) -> tuple[ast.Pattern, ...] | None:
-        pattern = _inner(pattern)
-        if self._is_catch_all(pattern):
-            return (WILD,) * len(head.parts)
-        own = _head_name(pattern)
-        if own is None or not _covers(own, head.name) or self._is_narrow(pattern):
-            return None
-        return self._sub_patterns(pattern, len(head.parts))
+    def _grouped(self, rows: Rows, type_: Type, heads: Heads | None, *, every: bool) -> tuple[dict[object, Group], Rows]:
+        """The rows that matter for each constructor that some row asks for, and those that matter for all others, without their
+        first column. `every`: also for what covers nothing in full: constructors that the type does not list, arrays."""
+        groups: dict[object, Group] = {}
+        others: Rows = []
+        loose: list[tuple[object, Row]] = []
+        for row in rows:
+            assert row.columns is not None
+            first, rest, _ = row.columns
+            if self.reading.matches_all(first):
+                shorter = Row(row.arm, rest, row.covers, row.asked)
+                others.append(shorter)
+                for group in groups.values():
+                    self._add(group, shorter)
+                continue
+            head = self.reading.head_of(first, type_)
+            if head is None:  # an array: no other pattern is equal to it
+                if every:
+                    others.append(Row(row.arm, rest, False, row.asked))
+                continue
+            listed = heads is not None and head.name in heads.by_name
+            if not listed and not every:
+                continue
+            if head.name not in groups:
+                groups[head.name] = self._group(head, listed, others, loose)
+            group = groups[head.name]
+            narrow = self.reading.is_narrow(first)
+            columns = self._columns((WILD,) * len(head.parts) if narrow else self.reading.parts(first, head), rest)
+            group.rows.append(Row(row.arm, columns, row.covers and not narrow, row.asked))
+            if row.covers and not narrow and is_loose(head.name):
+                shorter = Row(row.arm, rest, True, False)
+                loose.append((head.name, shorter))
+                for name, other in groups.items():
+                    if other is not group and covers(head.name, name):
+                        self._add(other, shorter)
+                self.spend(len(groups))
+        return groups, others
 
-    def _is_narrow(self, pattern: ast.Pattern) -> bool:
-        """Errors and records have no listed parts: one with a refutable part covers nothing."""
-        if isinstance(pattern, ast.TupleStructPattern) and isinstance(pattern.binding, ErrorFamilySymbol):
-            return not all(map(self._is_catch_all, pattern.items))
-        if isinstance(pattern, ast.StructPattern) and not isinstance(pattern.binding, (StructSymbol, VariantSymbol)):
-            return not all(self._is_catch_all(entry.pattern) for entry in pattern.fields)
-        return False
+    def _group(self, head: Head, listed: bool, others: Rows, loose: list[tuple[object, Row]]) -> Group:
+        """A new group, with the rows before that do not ask for `head` and match values of it all the same."""
+        group = Group(head, listed, [])
+        before = [*others, *(row for name, row in loose if covers(name, head.name))]
+        for row in sorted(before, key=lambda row: row.arm) if loose else before:
+            self._add(group, row)
+        self.spend(len(loose))
+        return group
 
-    def _sub_patterns(self, pattern: ast.Pattern, count: int) -> tuple[ast.Pattern, ...]:
-        match pattern:
-            case ast.TuplePattern() | ast.TupleStructPattern():
-                items = tuple(pattern.items)
-            case ast.StructPattern():
-                items = self._fields(pattern, count)
-            case _:
-                items = ()
-        return (*items, *(WILD,) * (count - len(items)))[:count]
+    def _add(self, group: Group, row: Row) -> None:
+        """A row that matches every value of the constructor."""
+        asked = row.asked and group.listed
+        if row.covers or asked:
+            columns = self._columns((WILD,) * len(group.head.parts), row.columns)
+            group.rows.append(Row(row.arm, columns, row.covers, asked))
+        self.spend(1)
 
-    def _fields(self, pattern: ast.StructPattern, count: int) -> tuple[ast.Pattern, ...]:
-        symbol = pattern.binding
-        if not isinstance(symbol, (StructSymbol, VariantSymbol)):
-            return (WILD,) * count
-        given = {entry.name.text: entry.pattern for entry in pattern.fields}
-        return tuple(given.get(name, WILD) for name, _, _, _ in symbol.fields)
+    def _columns(self, patterns: Sequence[ast.Pattern], rest: Columns | None) -> Columns | None:
+        """`rest` with these before it."""
+        self.spend(len(patterns))
+        for pattern in reversed(patterns):
+            rest = Columns(pattern, rest, (rest is None or rest.matches_all) and self.reading.matches_all(pattern))
+        return rest
 
-    def _is_catch_all(self, pattern: ast.Pattern) -> bool:
-        pattern = _inner(pattern)
-        match pattern:
-            case ast.WildcardPattern():
-                return True
-            case ast.BindPattern():
-                return pattern.constant is None
-            case ast.ArrayPattern():
-                if self.arrays_match:
-                    return all(self._is_catch_all(p) for p in pattern.items)
-                # on Any it also asks for an Array
-                return pattern.type != ANY and len(pattern.items) == 1 and isinstance(pattern.items[0], ast.RestPattern)
-            case ast.RestPattern():
-                return True
-            case ast.StructPattern():
-                return _same_record(pattern) and all(self._is_catch_all(e.pattern) for e in pattern.fields)
-        return False
-
-    def head_of(self, pattern: ast.Pattern, type_: Type) -> Head | None:
-        """The constructor a pattern tests for; None for catch-alls and for patterns no other pattern can equal."""
-        pattern = _inner(pattern)
-        name = _head_name(pattern)
-        if name is None or self._is_catch_all(pattern):
-            return None
-        listed = next((h for h in self.all_heads(type_) or () if _covers(name, h.name)), None)
-        return Head(name, (ANY,) * _part_count(pattern)) if listed is None else listed
-
-    def all_heads(self, type_: Type) -> list[Head] | None:
-        """Every constructor of a type that has a list of them (L-5.8.12)."""
-        if id(type_) not in self.known:
-            self.known[id(type_)] = type_, self._heads(type_)
-        return self.known[id(type_)][1]
-
-    def _heads(self, type_: Type) -> list[Head] | None:
-        if type_ == BOOL:
-            return [Head(("literal", bool, True), (), "true"), Head(("literal", bool, False), (), "false")]
-        if type_ == NIL:
-            return [_NIL]
-        if isinstance(type_, Nilable):
-            inner = self.all_heads(type_.inner)
-            return None if inner is None else [_NIL, *inner]
-        if isinstance(type_, Union):
-            return [Head(("literal", str, m), (), f'"{m}"') for m in type_.members]
-        if isinstance(type_, Tuple):
-            shown = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
-            return [Head(("tuple", len(type_.items)), type_.items, shown)]
-        return self._declared_heads(type_)
-
-    def _declared_heads(self, type_: Type) -> list[Head] | None:
-        inside = generic(type_, "Option")
-        if inside:
-            return [Head("Some", (inside[0],), "Some({})"), Head("None", (), "None")]
-        sides = generic(type_, "Result")
-        if sides:
-            return [Head("Ok", (sides[0],), "Ok({})"), Head("Err", (sides[1],), "Err({})")]
-        symbol = self.checker.declared(type_)
-        if isinstance(symbol, EnumSymbol):
-            return [_variant_head(self.checker, member, type_) for member in symbol.members]
-        if isinstance(symbol, StructSymbol):
-            types = tuple(t for _, t, _, _ in parts_in(self.checker, symbol, type_))
-            fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
-            return [Head(("struct", symbol), types, f"{symbol.name} {{ {fields} }}")]
-        return None
+    def row(self, arm: int, pattern: ast.Pattern, *, covers: bool = True, asked: bool = True) -> Row:
+        return Row(arm, self._columns((pattern,), None), covers, asked)
 
 
-_NIL = Head(("literal", type(None), None), (), "nil")
+def _state(rows: Rows) -> object:
+    """What tells a point of a search from others: rows share what is left of them."""
+    return tuple([(row.arm, row.covers, row.asked, id(row.columns)) for row in rows])
 
 
-def _variant_head(c: Checker, member: VariantSymbol, type_: Type) -> Head:
-    parts = tuple(part for _, part, _, _ in parts_in(c, member, type_))
-    name = f"{member.enum.name}::{member.name}"
-    if member.form == "tuple":
-        name += f"({', '.join(['{}'] * len(parts))})"
-    elif member.form == "struct":
-        name += f" {{ {', '.join(f'{field}: {{}}' for field, _, _, _ in member.fields)} }}"
-    return Head(("variant", member.enum, member.name), parts, name)
+def _typed(head: Head, rest: Types | None) -> Types | None:
+    for part in reversed(head.parts):
+        rest = Types(part, rest)
+    return rest
 
 
-def _inner(pattern: ast.Pattern) -> ast.Pattern:
-    while isinstance(pattern, ast.BindPattern) and pattern.inner is not None:
-        pattern = pattern.inner
-    return pattern
+def _spelled(way: Way | None, types: Types | None) -> str:
+    """The values of a way as text."""
+    texts: list[str] = []  # of the columns, the first one last
+    while types is not None:
+        texts.append("_")
+        types = types.rest
+    texts.reverse()
+    while way is not None:
+        if way.head is None:
+            texts.append("_")
+        else:
+            count = len(way.head.parts)
+            inside = ["_"] * count if way.blank else [texts.pop() for _ in range(count)]
+            texts.append(_filled(way.head.shown, inside))
+        way = way.before
+    return texts[-1]
 
 
-def _same_record(pattern: ast.StructPattern) -> bool:
-    """A record pattern on its own record matches every value of it."""
-    type_ = pattern.type
-    return isinstance(type_, Nominal) and type_.kind == "record" and isinstance(pattern.binding, BuiltinSymbol)
+def _filled(shown: str, parts: list[str]) -> str:
+    if not parts:
+        return shown
+    pieces = shown.split("{}")
+    text = pieces[0] + "".join([part + piece for part, piece in zip(parts, pieces[1:], strict=True)])
+    return text if len(text) <= LETTERS_SHOWN else f"{text[:LETTERS_SHOWN]}…"
 
 
-def _alternatives(row: Row) -> list[Row]:
-    """A row whose first pattern has alternatives, as one row for each."""
-    if not row:
-        return [row]
-    first = _inner(row[0])
-    if not isinstance(first, ast.OrPattern):
-        return [(first, *row[1:])]
-    return [flat for option in first.alternatives for flat in _alternatives((option, *row[1:]))]
-
-
-def _part_count(pattern: ast.Pattern) -> int:
-    match pattern:
-        case ast.TuplePattern():
-            return len(pattern.items)
-        case ast.TupleStructPattern():
-            return 0 if isinstance(pattern.binding, ErrorFamilySymbol) else len(pattern.items)
-        case ast.StructPattern(binding=StructSymbol() | VariantSymbol()):
-            return len(pattern.binding.fields)
-    return 0
-
-
-def _covers(own: object, other: object) -> bool:
-    """Whether a pattern with head `own` matches all values with head `other`: equal, or an error family above it."""
-    if own == other:
-        return True
-    match own, other:
-        case ("error", str(a), None), ("error", str(b), _):
-            return is_family(b, a)
-        case ("range", start, end, inclusive), ("literal", type() as kind, value) if kind in (int, float):
-            return _in_range(value, start, end, bool(inclusive))
-    return False
-
-
-def _in_range(value: Any, start: Any, end: Any, inclusive: bool) -> bool:
-    above = start is None or value >= start
-    below = end is None or value < end or (inclusive and value == end)
-    return above and below
-
-
-def _head_name(pattern: ast.Pattern) -> object | None:
-    match pattern:
-        case ast.LiteralPattern():
-            return ("literal", type(pattern.value), pattern.value)
-        case ast.RangePattern():
-            return ("range", pattern.start, pattern.end, pattern.inclusive)
-        case ast.TuplePattern():
-            return ("tuple", len(pattern.items))
-        case ast.BindPattern(constant=constant) if constant is not None:
-            return _constant_name(constant) if isinstance(constant, ConstSymbol) else _binding_name(constant)
-        case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
-            return _binding_name(pattern.binding)
-    return None
-
-
-def _constant_name(symbol: ConstSymbol) -> object:
-    value = symbol.value
-    return ("literal", type(value), value) if isinstance(value, (str, int, float, bool)) else ("constant", id(symbol))
-
-
-def _binding_name(binding: object) -> object | None:
-    match binding:
-        case VariantSymbol():
-            return ("variant", binding.enum, binding.name)
-        case ConstSymbol():
-            return _constant_name(binding)
-        case StructSymbol():
-            return ("struct", binding)
-        case ErrorFamilySymbol():
-            return ("error", binding.name, binding.variant)
-        case BuiltinSymbol():
-            return binding.name
-    return None
+def _undecided(rows: Rows, useful: set[int], covering: dict[int, int]) -> Rows:
+    """The rows that decide what is left for others, after noting those of which it is known."""
+    kept: Rows = []
+    wanted = 0
+    first: Row | None = None
+    everything: Row | None = None
+    for row in rows:
+        if everything is not None:
+            if row.asked and row.arm != everything.arm:
+                covering[row.arm] = max(covering.get(row.arm, 0), everything.arm)
+            continue
+        if row.asked and row.arm not in useful:
+            if first is None or first.arm == row.arm:
+                useful.add(row.arm)
+            else:
+                kept.append(row)
+                wanted = len(kept)
+                everything = row if row.covers and row.matches_all else None
+                continue
+        if row.covers:
+            first = first or row
+            kept.append(row)
+            everything = row if row.matches_all else None
+    return kept[:wanted]
 
 
 # ---------------------------------------------------------------- questions
 
 
-def uncovered(c: Checker, patterns: list[ast.Pattern], type_: Type, *, arrays_match: bool = False) -> str | None:
-    """A value of the type, as text, that no pattern matches."""
-    missing = Coverage(c, arrays_match).missing([(p,) for p in patterns], (type_,))
-    return None if missing is None else missing[0]
+def _steps(c: Checker, patterns: Sequence[ast.Pattern]) -> int:
+    """How many steps a question about these patterns may take; all of a program share those it takes beyond its length."""
+    return min(MOST_STEPS, c.match_steps) + PER_LETTER * sum([p.span.end - p.span.start + 4 for p in patterns])
+
+
+def uncovered(c: Checker, pattern: ast.Pattern, type_: Type) -> str | None:
+    """A value of the type, as text, that the pattern does not match; arrays count as matched."""
+    search = Search(Reading(c, arrays_match=True), type_, _steps(c, [pattern]))
+    try:
+        cases = search.missing([search.row(0, pattern)])
+    except TooInvolved:
+        too_involved(c, pattern)
+        return None
+    return cases[0] if cases else None
+
+
+def too_involved(c: Checker, node: ast.Node) -> None:
+    c.report(
+        "E0114", node.span, "the patterns overlap in too many ways to tell whether they cover every value",
+        help="match fewer values at once: an inner `match` for a part of them, or an arm `_`",
+    )
 
 
 def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
     """E3001 for what no unguarded arm matches, W0004 for arms that earlier ones leave nothing to."""
-    coverage = Coverage(c, arrays_match=False)
-    rows: list[Row] = []
-    places: list[ast.MatchArm] = []
-    literals: dict[object, ast.MatchArm] | None = {}  # None once another form of pattern came
-    for arm in node.arms:
-        literal = _literal_key(arm.pattern)
-        if literals is not None and literal is not None:
-            covering = literals.get(literal)
-        else:
-            covering = _covering_arm(coverage, rows, places, arm, subject)
-        if covering is not None:
+    reading = Reading(c, arrays_match=False)
+    patterns = [arm.pattern for arm in node.arms]
+    steps = _steps(c, patterns)
+    search = Search(reading, subject, steps)
+    try:
+        cover = [search.row(number, arm.pattern) for number, arm in enumerate(node.arms) if arm.guard is None]
+        missing = search.missing(cover)
+    except TooInvolved:
+        too_involved(c, node.subject)
+        missing = []
+    c.match_steps -= min(c.match_steps, steps - max(search.steps, 0), MOST_STEPS)
+    if missing:
+        listed = ", ".join(f"`{case}`" for case in missing[:CASES_SHOWN])
+        more = ", …" if len(missing) > CASES_SHOWN else ""
+        c.report("E3001", node.subject.span, f"the match does not cover {listed}{more}", help=_missing_help(missing))
+    search = Search(reading, subject, _steps(c, patterns))
+    with suppress(TooInvolved):  # nothing is said then: the arms are right, if perhaps in vain
+        for arm, covering in _covered(search, node):
             c.report(
                 "W0004", arm.pattern.span, f"this arm can never match: {c.text(covering.pattern)} covers it",
                 first=covering.pattern.span, note="covered by this one", help="remove it, or move it before the other",
             )  # fmt: skip
-        if arm.guard is None:
-            rows.append((arm.pattern,))
-            places.append(arm)
-            if literal is None:
-                literals = None
-            elif literals is not None:
-                literals.setdefault(literal, arm)
-    missing = _missing_cases(c, coverage, rows, subject)
-    if missing:
-        listed = ", ".join(f"`{case}`" for case in missing)
-        c.report("E3001", node.subject.span, f"the match does not cover {listed}", help=_missing_help(missing))
-
-
-ARMS_SHOWN = 5
 
 
 def _missing_help(missing: list[str]) -> str:
@@ -356,35 +384,26 @@ def _missing_help(missing: list[str]) -> str:
     return f"add {'an arm' if len(named) == 1 else 'the arms'} {', '.join(named)}{more} or `_ => …`"
 
 
-def _literal_key(pattern: ast.Pattern) -> object | None:
-    """What tells a plain literal from others: many of them are compared without asking for coverage each time."""
-    return (type(pattern.value), pattern.value) if isinstance(pattern, ast.LiteralPattern) else None
+def _covered(search: Search, node: ast.Match) -> Iterator[tuple[ast.MatchArm, ast.MatchArm]]:
+    """The arms that can never match, each with the first after which nothing was left for it."""
+    rows = [search.row(number, arm.pattern, covers=arm.guard is None) for number, arm in enumerate(node.arms)]
+    before = search.steps
+    for number, last in search.covering(rows).items():
+        first = last
+        if before - search.steps < TO_NAME_ARMS:
+            first = _first_covering(search, rows, number, last)
+        yield node.arms[number], node.arms[first]
 
 
-def _missing_cases(c: Checker, coverage: Coverage, rows: list[Row], subject: Type) -> list[str]:
-    """Every missing case of the outermost level."""
-    first = coverage.missing(rows, (subject,))
-    if first is None:
-        return []
-    cases: list[str] = []
-    for head in coverage.all_heads(subject) or []:
-        below = coverage.missing(coverage.specialise([f for r in rows for f in _alternatives(r)], head), head.parts)
-        if below is not None:
-            cases.append(coverage.rebuild(head, below)[0])
-    return cases or first
-
-
-def _covering_arm(
-    coverage: Coverage, rows: list[Row], places: list[ast.MatchArm], arm: ast.MatchArm, subject: Type
-) -> ast.MatchArm | None:
-    """The first arm after which nothing was left for this one, None if something is."""
-    if not rows or coverage.useful(rows, (arm.pattern,), (subject,)):
-        return None
-    low, high = 1, len(rows)
+def _first_covering(search: Search, rows: Rows, number: int, last: int) -> int:
+    """The arm up to which those before `number` leave nothing for it; `last` is one."""
+    places = [row.arm for row in rows[: last + 1] if row.covers]
+    low, high = 0, len(places) - 1
     while low < high:
         middle = (low + high) // 2
-        if coverage.useful(rows[:middle], (arm.pattern,), (subject,)):
-            low = middle + 1
-        else:
+        some = [row._replace(asked=False) for row in rows[: places[middle] + 1] if row.covers]
+        if number in search.covering([*some, rows[number]]):
             high = middle
-    return places[low - 1]
+        else:
+            low = middle + 1
+    return places[low]

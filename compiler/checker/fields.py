@@ -52,6 +52,8 @@ def one_of(*members: str) -> Rule:
 
 TEXT = Rule(STRING, "a String")
 DURATION = number(0, above=True)
+# One limit of time, or several by name (O-1.212).
+LIMITS = Rule(FLOAT, "a number above 0, or an object of `connect`, `first`, `idle`, `total`", DURATION.legal)
 TEXTS = Rule(array(STRING), "an Array<String>")
 RETRY_ON = ("rate_limit", "server", "connection", "timeout")
 RETRY_CLASSES = Rule(
@@ -67,6 +69,7 @@ RETRY: dict[str, Rule] = {
     "max_delay_ms": whole(0),
     "retry_on": RETRY_CLASSES,
 }
+TIMEOUT: dict[str, Rule] = dict.fromkeys(("connect", "first", "idle", "total"), DURATION)
 RATE_LIMIT: dict[str, Rule] = dict.fromkeys(
     ("requests_per_minute", "tokens_per_minute", "concurrent_requests"), whole(1)
 )
@@ -78,7 +81,7 @@ CONNECTION: dict[str, Rule] = {
     "base_url": TEXT,
     "default_model": TEXT,
     "models": Rule(map_(STRING, STRING), "a Map<String, String>"),
-    "timeout": DURATION,
+    "timeout": LIMITS,
     "organization": TEXT,
     "project": TEXT,
     "api": one_of(*FIELD_WORDS["api"]),
@@ -87,6 +90,8 @@ CONNECTION: dict[str, Rule] = {
     "replies": Rule(array(ANY), "an Array"),
 }
 CONNECTION_OBJECTS = {"retry": RETRY, "rate_limit": RATE_LIMIT}
+# Fields that hold either one value or an object of several (O-1.212).
+EITHER_OBJECTS = {"timeout": TIMEOUT}
 CONNECTION_FIELDS = (*CONNECTION, *CONNECTION_OBJECTS, "api_key", "headers")
 
 # Fields of a model that are values (O-1.36 to O-1.46).
@@ -99,7 +104,7 @@ MODEL: dict[str, Rule] = {
     "system_prompt": TEXT,
     "max_tool_rounds": whole(0),
     "structured": STRUCTURED,
-    "timeout": DURATION,
+    "timeout": LIMITS,
 }
 MODEL_FIELDS = ("provider", *MODEL, "memory", "knowledge", "tools", "retry_policy")
 

@@ -138,7 +138,8 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     if wanted is not None and len(wanted.parameters) != len(node.parameters):
         count = len(node.parameters)
         c.report(
-            "E2006", node.span, f"expected a function of {len(wanted.parameters)} parameter(s), the closure has {count}"
+            expected.code if expected.code == "E4024" else "E2006", node.span,
+            f"expected a function of {len(wanted.parameters)} parameter(s), the closure has {count}"
         , help=f"write `|{', '.join('abcdefgh'[:len(wanted.parameters)])}| …`; `_` stands for those not needed")
         wanted = None
         mismatched = True

@@ -128,6 +128,8 @@ def matched(pattern: Type, found: Type, bindings: Matching, parameters: tuple[No
 
 def replaced(type_: Type, bindings: Matching) -> Type:
     """A type of an impl with its type parameters replaced."""
+    if not type_.has_parameters:
+        return type_
     match type_:
         case Nominal(kind="parameter"):
             return bindings.get(type_.unique_name, type_)

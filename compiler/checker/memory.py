@@ -174,7 +174,7 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _embed(c: Checker, symbol: MemorySymbol) -> None:
-    """What `embed` names, as the image holds it (M-10.16): persistent facts have vectors."""
+    """What `embed` names, as the image holds it (M-10.16)."""
     steps = symbol.steps or {}
     name = steps.get("embed", {}).get("embed")
     if not isinstance(name, str):
@@ -185,11 +185,6 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
     if name not in known:
         help = did_you_mean(name, known) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'
         c.report("E4508", place.span, f'unknown embedder "{name}"', help=help)
-        return
-    if "store" not in steps:
-        c.report(
-            "E4507", place.span, "`embed` needs `store`: it is of persistent facts", help='.store("durable").embed("offline")'
-        )
         return
     held = known[name]
     steps["embed"] = {"embed": {"name": name, **held}}

@@ -14,6 +14,7 @@ from ..memory_tables import milliseconds
 from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
 from ..resolver.memory import is_word
 from ..resolver.spelling import did_you_mean, listed
+from ..source import Span
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
@@ -75,9 +76,11 @@ class Steps:
         self.is_view = is_view
         self.found: dict[str, dict[str, Any]] = {}
         self.like: ast.PathExpr | None = None
+        self.places: dict[str, Span] = {}  # first ones, of steps and rules
 
     def read(self, node: ast.MethodCall) -> None:
         c, name = self.c, node.name.text
+        first = self.places.setdefault(name, node.name.span)
         known = [*STEPS, "like"]
         if name not in known:
             help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, known) or listed("steps", known, len(known))
@@ -86,7 +89,8 @@ class Steps:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
-            c.report("E4503", node.name.span, f"the step `{name}` is written twice", help="join them in one step")
+            message = f"the step `{name}` is written twice"
+            c.report("E4503", node.name.span, message, first=first, help="join them in one step")
         elif name == "like":
             self._like(node)
         elif name == "per":
@@ -175,10 +179,10 @@ class Steps:
         rule = read_rule(self.c, node)
         if rule is None:
             return
+        place = node.arguments[0].span
+        first = self.places.setdefault(f"rule {rule['name']}", place)
         if any(rule["name"] == other["name"] for other in rules):
-            self.c.report(
-                "E4503", node.arguments[0].span, f'the rule "{rule["name"]}" is written twice', help="name each rule once"
-            )
+            self.c.report("E4503", place, f'the rule "{rule["name"]}" is written twice', first=first, help="name each rule once")
             return
         rules.append(rule)
 
@@ -201,7 +205,8 @@ class Steps:
                 return
             if value.segments[0].text in names:
                 what = f"the key part `{value.segments[0].text}` is named twice"
-                self.c.report("E4502", argument.span, what, help="remove one of them")
+                first = node.arguments[names.index(value.segments[0].text)].span
+                self.c.report("E4502", argument.span, what, first=first, help="remove one of them")
                 return
             names.append(value.segments[0].text)
         if not names:

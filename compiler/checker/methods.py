@@ -23,6 +23,7 @@ from ..types import (
     MEMORY,
     NEVER,
     NIL,
+    OPEN,
     STRING,
     TOOL_REF,
     Function,
@@ -310,7 +311,7 @@ def _with_context(result: Type) -> Type:
 
 def _sortable(receiver: Type) -> bool:
     items = generic(receiver, "Array")
-    return items is None or items[0] in (INT, FLOAT, ANY, NEVER) or is_text(items[0]) or str(items[0]) == "_"
+    return items is None or items[0] in (INT, FLOAT, ANY, NEVER) or is_text(items[0]) or items[0] == OPEN
 
 
 def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type:

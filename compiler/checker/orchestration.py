@@ -11,10 +11,11 @@ from functools import partial
 from .. import ast
 from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean, distance
+from ..source import Span
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import KEYED_MEMORY, LEDGER, Type
 from .attaching import refuse_attaching
-from .config import check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
+from .config import check_either, check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
@@ -22,6 +23,7 @@ from .fields import (
     CONNECTION,
     CONNECTION_FIELDS,
     CONNECTION_OBJECTS,
+    EITHER_OBJECTS,
     MODEL,
     MODEL_FIELDS,
     PREDECLARED,
@@ -48,6 +50,8 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
         "headers": lambda value: check_headers(c, value),
         **{name: partial(check_object, c, f"`{name}`", rules=rules) for name, rules in CONNECTION_OBJECTS.items()},
     }
+    for name, rules in EITHER_OBJECTS.items():
+        own[name] = partial(check_either, c, name, rule=CONNECTION[name], rules=rules, constant=True)
     check_fields(c, owner, node.entries, symbol.fields, CONNECTION, CONNECTION_FIELDS, own)
     given = c.manifest.get(symbol.name, {})
     symbol.fields.update(given)  # the manifest's value counts (O-1.2)
@@ -104,11 +108,15 @@ def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
     if not isinstance(value, ast.MapExpr):
         c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')
         return found
+    places: dict[str, Span] = {}
     for entry in value.entries:
+        if isinstance(entry.key, ast.StringLiteral):
+            first = places.setdefault(entry.key.value, entry.key.span)
         if not isinstance(entry.key, ast.StringLiteral):
             c.report("E4004", entry.key.span, "the name of a header is a String", help='write it in quotes: `"X-Name"`')
         elif entry.key.value in found:
-            c.report("E4001", entry.key.span, f'header "{entry.key.value}" is given twice', help="keep one of them")
+            message = f'header "{entry.key.value}" is given twice'
+            c.report("E4001", entry.key.span, message, first=first, help="keep one of them")
         elif _is_env(entry.value):
             variable = environment_name(c, entry.value, "E4004", "a header")
             found[entry.key.value] = {"env": variable}
@@ -182,6 +190,8 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
         check_object(c, "`retry_policy`", value, RETRY)
     elif name == "knowledge":
         _knowledge(c, value)
+    elif name in EITHER_OBJECTS:
+        check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
     elif name in MODEL:
         check_value(c, name, value, MODEL[name], constant=False)
 

@@ -23,7 +23,7 @@ from ..symbols import (
     Symbol,
     VariantSymbol,
 )
-from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Nilable, Nominal, Tuple, Type, Union, array, error
+from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, OPEN, STRING, Nilable, Nominal, Tuple, Type, Union, array, error
 from .context import Checker
 from .exhaustiveness import uncovered
 from .generics import parts_in, shape_in
@@ -34,7 +34,7 @@ from .types import RECORDS
 
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Types a pattern against the values it meets."""
-    node.type = type_
+    node.type = type_ = c.bounded(type_, node.span)
     rule = _RULES.get(type(node))
     if rule is not None:
         c.nesting.call(rule, c, node, type_)
@@ -48,7 +48,7 @@ def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
         return
     if (type_ in (ANY, NEVER) and _only_shapes(node)) or type_ is ERRONEOUS or c.error_count > errors:
         return
-    missing = uncovered(c, [node], type_, arrays_match=True)
+    missing = uncovered(c, node, type_)
     if missing is not None:
         c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help="use `match`")
 
@@ -119,7 +119,7 @@ def _require(c: Checker, node: ast.Pattern, of: Type, type_: Type) -> None:
 
 
 def _may_equal(of: Type, type_: Type) -> bool:
-    if of in (ANY, NEVER) or type_ in (ANY, NEVER) or str(type_) == "_":
+    if of in (ANY, NEVER) or type_ in (ANY, NEVER) or type_ == OPEN:
         return True
     if isinstance(type_, Nilable):
         return of == NIL or _may_equal(of, type_.inner)

@@ -79,7 +79,15 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
     if type_.kind == "record":
         return RECORD_FIELDS.get(type_.name, {})
     symbol = c.declared(type_)
-    return {name: t for name, t, _, _ in parts_in(c, symbol, type_)} if isinstance(symbol, StructSymbol) else {}
+    if not isinstance(symbol, StructSymbol):
+        return {}
+    parts = parts_in(c, symbol, type_)
+    known = c.field_types.get(id(parts))
+    if known is None or known[0] is not parts or len(known[1]) != len(parts):
+        known = (parts, {name: t for name, t, _, _ in parts})
+        if parts is symbol.fields:  # not of one use of a generic struct
+            c.field_types[id(parts)] = known
+    return known[1]
 
 
 def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:

@@ -9,7 +9,7 @@ from ...vm.values.errors import is_family
 from .. import ast
 from ..decisions import Coercion, ThroughFrom, ToError
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
-from ..types import ANY, ERROR, NEVER, NIL, Function, Generic, Nilable, Nominal, Type, Union, error, result
+from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Type, Union, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
 from .implementing import implementations_of, implements
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
@@ -108,7 +108,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     found = c.infer(node.operand)
     sides = generic(found, "Result")
     if sides:
-        node.failure = leave(c, Raise(node, ANY if str(sides[1]) == "_" else sides[1], "?"))
+        node.failure = leave(c, Raise(node, ANY if sides[1] == OPEN else sides[1], "?"))
         return sides[0]
     inside = generic(found, "Option")
     if inside:

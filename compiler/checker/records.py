@@ -1,4 +1,4 @@
-"""Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115).
+"""Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115, O-1.221).
 
 Hands on `RECORD_FIELDS`, `WRITTEN`, `may_be_left_out`, `default_of`. The order is the machine's; a test compares the names.
 Must not know: expressions.
@@ -12,6 +12,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Response": {
         "text": STRING, "tokens_in": INT, "tokens_out": INT, "model": STRING, "provider": STRING, "latency_ms": INT,
         "finish": STRING, "cost": Nilable(FLOAT), "attempts": INT, "cached": BOOL, "data": map_(STRING, ANY),
+        "tokens_cached": INT, "tokens_cache_write": INT, "tokens_reasoning": INT,
     },
     "Message": {
         "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING),

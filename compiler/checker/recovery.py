@@ -11,8 +11,10 @@ from .context import Checker, Expected, ExpressionRule
 from .relations import ERRONEOUS
 
 
-def erroneous(c: Checker, node: ast.Expr, expected: Expected) -> Type:
-    """Recovery gave up here; the parser has reported it."""
+def erroneous(c: Checker, node: ast.ErrorExpr, expected: Expected) -> Type:
+    """The parser has reported it; what stands inside is looked at all the same."""
+    for part in node.inside:
+        c.infer(part)
     return ERRONEOUS
 
 

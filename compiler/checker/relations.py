@@ -5,6 +5,8 @@ Pure functions over `types`. Hands on `convert`, `fits`, `join` and the erroneou
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...vm.values.errors import nearest_family
 from ..decisions import CheckAny, Coercion, ToError, ToFloat, ToOption, ToPrompt
 from ..types import (
@@ -25,7 +27,6 @@ from ..types import (
     Nilable,
     Nominal,
     Open,
-    Parameter,
     Simple,
     Tuple,
     Type,
@@ -84,27 +85,14 @@ def is_memory(type_: Type | None) -> bool:
 
 def is_complete(type_: Type) -> bool:
     """Whether no side of it is still open."""
-    match type_:
-        case Open() | Parameter():
-            return False
-        case Generic():
-            return all(map(is_complete, type_.arguments))
-        case Tuple():
-            return all(map(is_complete, type_.items))
-        case Nilable():
-            return is_complete(type_.inner)
-        case Function():
-            return is_complete(type_.result) and all(map(is_complete, type_.parameters))
-        case Nominal():
-            return all(map(is_complete, type_.arguments))
-    return True
+    return not type_.is_open
 
 
 def close(type_: Type) -> Type:
     """The type with every open side become Any."""
+    if not type_.is_open:
+        return type_
     match type_:
-        case Open() | Parameter():
-            return ANY
         case Generic():
             return Generic(type_.name, tuple(map(close, type_.arguments)))
         case Tuple():
@@ -113,9 +101,9 @@ def close(type_: Type) -> Type:
             return nilable(close(type_.inner))
         case Function():
             return Function(tuple(map(close, type_.parameters)), close(type_.result))
-        case Nominal() if type_.arguments:
+        case Nominal():
             return type_.of(tuple(map(close, type_.arguments)))
-    return type_
+    return ANY
 
 
 def convert(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
@@ -168,7 +156,7 @@ def _same_shape(found: Type, wanted: Type) -> bool:
         case Union(), Simple(name="String"):
             return True
         case Union(), Union():
-            return set(found.members) <= set(wanted.members)
+            return _within(found, wanted)
         case Nominal(kind="model"), Simple(name="ModelRef"):
             return True
         case Nominal(kind="tool"), Simple(name="ToolRef"):
@@ -184,6 +172,12 @@ def _same_shape(found: Type, wanted: Type) -> bool:
         case Nominal(arguments=(_, *_)), Nominal() if found.bare == wanted.bare:
             return all(fits(a, b) and fits(b, a) for a, b in zip(found.arguments, wanted.arguments, strict=False))
     return is_error(found) and is_error(wanted)
+
+
+@lru_cache(maxsize=256)
+def _within(found: Union, wanted: Union) -> bool:
+    """Unions may be long and are often used."""
+    return set(found.members) <= set(wanted.members)
 
 
 def _function_fits(found: Function, wanted: Function) -> bool:

@@ -96,7 +96,7 @@ def static_type(descriptor: tuple[Any, ...]) -> Type:
 
 def substitute(type_: Type, bindings: Bindings) -> Type:
     """The type with its parameters replaced; those not bound are open."""
-    if type(type_) is Simple:
+    if not type_.is_open:
         return type_
     match type_:
         case Parameter():
@@ -117,7 +117,7 @@ def substitute(type_: Type, bindings: Bindings) -> Type:
 
 def opened(type_: Type, names: Collection[str]) -> Type:
     """A type from inside a generic declaration, with the type parameters of these names to be found by a call."""
-    if not names:
+    if not names or not type_.has_parameters:
         return type_
     match type_:
         case Nominal(kind="parameter"):

@@ -13,7 +13,7 @@ from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
-from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, TOOL_REF, Nilable, Nominal, Type
+from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, OPEN, TOOL_REF, Nilable, Nominal, Type
 from .arguments import infer_all
 from .attaching import refuse_attaching
 from .builtins import call_row
@@ -131,6 +131,7 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}
+    places: dict[str, Span] = {}
     given = [(decorator, None) for decorator in node.decorators if decorator.name.text == "param"]
     before = [(decorator, p.name.text) for p in parameters.values() for decorator in p.decorators]
     for decorator, name in [*given, *before]:
@@ -148,10 +149,11 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
             )
         elif name in texts:
             c.report(
-                "E4011", decorator.span, f"the parameter `{name}` of `{method.path}` is described twice",
+                "E4011", decorator.span, f"the parameter `{name}` of `{method.path}` is described twice", first=places[name],
                 help="keep one of the two",
             )
         texts.setdefault(name, text)
+        places.setdefault(name, decorator.span)
     for name, parameter in parameters.items():
         if required and name not in texts:
             help = f'write `@param("{name}", "…")` above the method'
@@ -246,7 +248,7 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
     is_tool = isinstance(type_, Nominal) and type_.kind == "tool"
-    if type_ in (TOOL_REF, MCP_REF, MEMORY, ANY, NEVER) or is_tool or str(type_) == "_":
+    if type_ in (TOOL_REF, MCP_REF, MEMORY, ANY, NEVER) or is_tool or type_ == OPEN:
         return True
     c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
     return False

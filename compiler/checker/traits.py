@@ -69,7 +69,8 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         c.report("E2031", node.target.span, f"`{impl.target}` cannot have an `impl` of a trait", help=help)
         return
     made = Implementation(tuple(own(p) for p in impl.type_parameters), trait.arguments, impl.target)
-    first = next((other for other in trait.facts.implementations if _overlap(made, other)), None)
+    alike = c.impls_by_head.setdefault((id(trait.facts), kind_head(impl.target) or ""), [])
+    first = next((other for other in alike if _overlap(made, other)), None)
     if first is not None:
         what = f"`{trait}` has an `impl` for `{impl.target}` already"
         if first.target != made.target:
@@ -78,6 +79,7 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         c.report("E2030", node.target.span, what, help="remove one of them", first=span)
         return
     trait.facts.implementations.append(made)
+    alike.append(made)
     c.implementations[made] = impl
 
 

@@ -40,7 +40,7 @@ SPELLINGS: dict[str, Type] = {
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
-    return c.nesting.call(_written_type, c, node)
+    return c.bounded(c.nesting.call(_written_type, c, node), node.span)
 
 
 def _written_type(c: Checker, node: ast.TypeExpr) -> Type:

@@ -9,9 +9,19 @@ from ...vm import values as vm
 from ...vm.builtins.signatures import EMPTY_MAP
 from ...vm.bytecode import image as im
 from .. import ast, symbols
+from ..source import Span
 from .generator import Generator
 
 T = TypeVar("T")
+
+
+class TooLong(Exception):
+    """The uses of constants make far more code than the program is long: each use of a collection builds it anew."""
+
+    def __init__(self, span: Span | None) -> None:
+        super().__init__()
+        self.span = span
+
 
 _KINDS = {int: im.K_INT, float: im.K_FLOAT, str: im.K_STRING}
 SMALL = 1 << 14  # Ints that INT carries in two operand bytes
@@ -20,6 +30,9 @@ SMALL = 1 << 14  # Ints that INT carries in two operand bytes
 def emit_constant(g: Generator, value: Any) -> None:
     """Push a folded constant; collections are built anew, since every use is a value of its own."""
     e = g.emitter
+    g.module.constant_parts += 1
+    if g.module.constant_parts > g.module.most_constant_parts:
+        raise TooLong(e.span)
     if value is None:
         e.emit("NIL")
     elif isinstance(value, bool):

@@ -8,6 +8,7 @@ types, images.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ class NamedPlace:
 
     name: str
     place: int | CellRef
+    depth: int = 0  # how many others were in scope when it was declared
     start: int | None = None
     end: int | None = None
-    assigned: bool = False
 
 
 class LocalNames:
@@ -40,25 +41,27 @@ class LocalNames:
         self.rows: dict[Local, NamedPlace] = {}
         self.around: list[NamedPlace] = []  # those of enclosing functions
         self.open: list[NamedPlace] = []  # those in scope, outermost first
+        self.unsettled: list[tuple[int, int, int, NamedPlace]] = []  # a heap, innermost first
         self.base = 0  # how many of them belong to the scopes around the current one
         self.held = False  # a pattern is tested: what it binds counts when all of it matched
 
     def declare(self, local: Local, place: int | CellRef) -> None:
         if local not in self.rows:
-            self.rows[local] = NamedPlace(local.name, place)
+            self.rows[local] = NamedPlace(local.name, place, len(self.open))
             self.open.append(self.rows[local])
 
     def captured(self, local: Local, place: int | CellRef) -> None:
         """It has its value before the function runs."""
-        self.around.append(NamedPlace(local.name, place, 0))
+        self.around.append(NamedPlace(local.name, place, start=0))
 
     def assign(self, local: Local, here: int) -> None:
         row = self.rows.get(local)
         if row is None or row.start is not None:
             return
-        row.assigned = True
-        if not self.held and row in self.open[self.base :]:
+        if not self.held and row.end is None and row.depth >= self.base:
             row.start = here
+        else:
+            heappush(self.unsettled, (-row.depth, here, id(row), row))
 
     def enter(self) -> int:
         """A scope begins; the result is what `leave` takes."""
@@ -74,8 +77,9 @@ class LocalNames:
 
     def settle(self, here: int) -> None:
         """What the current scope declared and something within assigned has its value from here on."""
-        for row in self.open[self.base :]:
-            if row.assigned and row.start is None:
+        while self.unsettled and -self.unsettled[0][0] >= self.base:
+            row = heappop(self.unsettled)[-1]
+            if row.start is None and row.end is None:
                 row.start = here
 
     def finished(self, here: int) -> list[NamedPlace]:

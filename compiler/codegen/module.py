@@ -35,6 +35,9 @@ class Pending:
     flags: int
 
 
+CONSTANT_PARTS = 200_000  # beside 8 for each character of the program
+
+
 @dataclass(eq=False)
 class Module:
     sources: list[Source]
@@ -69,8 +72,12 @@ class Module:
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
     nesting: Nesting = field(default_factory=Nesting)
+    constant_parts: int = 0  # instructions that uses of constants took, and how many they may take (G-5.10)
+    most_constant_parts: int = 0
+    instructions: int = 0
 
     def __post_init__(self) -> None:
+        self.most_constant_parts = CONSTANT_PARTS + 8 * sum([len(source.text) for source in self.sources])
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
 
     def place(self, span: Span) -> tuple[int, int, int]:
@@ -255,6 +262,7 @@ class Module:
 
     def finish_functions(self) -> list[im.Function]:
         for p in self.pending:
+            self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)
         return [f for f in self.pool.functions if f is not None]
 

@@ -17,15 +17,19 @@ _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", 
 
 
 def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> int:
-    """The entry of a schema; one for each list of type arguments that is asked for (O-2.9)."""
+    """The entry of a schema; one for each list of type arguments that is asked for (O-2.9). Those in it that have validators get
+    one too (O-2.18)."""
     if type_ not in module.schemas:
         module.schemas[type_] = len(module.schema_entries)
-        module.schema_entries.append(_schema_entry(module, symbol, type_))
+        shapes = Shapes(module.declared)
+        module.schema_entries.append(_schema_entry(module, symbol, type_, shapes.object(symbol, type_)))
+        for inner, held in shapes.objects.items():
+            if module.validators.get(held):
+                schema_number(module, held, inner)
     return module.schemas[type_]
 
 
-def _schema_entry(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> im.Schema:
-    shape = Shapes(module.declared).object(symbol, type_)
+def _schema_entry(module: Module, symbol: symbols.StructSymbol, type_: t.Type, shape: list[Any]) -> im.Schema:
     return im.Schema(
         _entry_name(module, symbol, type_),
         module.pool.type(symbol.type),
@@ -52,12 +56,14 @@ class Shapes:
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
         self.open: list[str] = []
+        self.objects: dict[t.Type, symbols.StructSymbol] = {}  # that were met
 
     def object(self, symbol: symbols.StructSymbol, type_: t.Type) -> list[Any]:
         name = type_name(type_)
         if name in self.open:
             return ["ref", name]
         self.open.append(name)
+        self.objects[type_] = symbol
         declaration = symbol.declaration
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}

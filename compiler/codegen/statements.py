@@ -103,22 +103,40 @@ def if_effect(g: Generator, node: ast.If) -> None:
 
 
 def _if(g: Generator, node: ast.If, wanted: bool) -> None:
+    """A chain of `else if` is walked in a loop, so that its length needs no recursion."""
     e = g.emitter
     depth = e.depth
     after = depth + (1 if wanted else 0)
-    otherwise, end = Label(), Label()
-    branch_unless(g, node.condition, otherwise)
-    _branch(g, node.then, wanted)
-    if node.otherwise is None and not wanted:
+    ends: list[Label | None] = []  # of each link, where its first branch goes on
+    scopes: list[int] = []
+    at = node
+    while True:
+        otherwise, end = Label(), Label()
+        branch_unless(g, at.condition, otherwise)
+        _branch(g, at.then, wanted)
+        if at.otherwise is None and not wanted:
+            e.mark(otherwise, depth)
+            ends.append(None)
+            break
+        e.jump("JUMP", end)
         e.mark(otherwise, depth)
-        return
-    e.jump("JUMP", end)
-    e.mark(otherwise, depth)
-    if node.otherwise is None:
-        e.emit("NIL")
-    else:
-        _branch(g, node.otherwise, wanted)
-    e.mark(end, after)
+        ends.append(end)
+        if at.otherwise is None:
+            e.emit("NIL")
+            break
+        if not isinstance(at.otherwise, ast.If) or at.otherwise.coercion is not None:
+            _branch(g, at.otherwise, wanted)
+            break
+        at = at.otherwise
+        scopes.append(e.names.enter())
+        g.at(at.span)
+    while ends:
+        last = ends.pop()
+        if last is not None:
+            e.mark(last, after)
+        if scopes:
+            e.depth = after
+            e.names.leave(scopes.pop(), len(e.code))
 
 
 def _branch(g: Generator, expr: ast.Expr, wanted: bool) -> None:

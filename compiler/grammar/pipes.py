@@ -18,7 +18,7 @@ def apply_pipe(p: Reduction) -> ast.Expr:
                 "E2016", right.span, "the right side of `|>` is not a call, a function or a closure",
                 "write `x |> f(a)`, `x |> f` or `x |> |v| …`",
             )  # fmt: skip
-        return ast.ErrorExpr(span=p.span)
+        return ast.ErrorExpr(span=p.span, inside=[left, right])
     return ast.Pipe(span=p.span, left=left, applied=_put_back(peeled, applied, applied.span.start))
 
 

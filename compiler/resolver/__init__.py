@@ -77,6 +77,7 @@ def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Sou
     if diagnostics.has_errors:
         return
     shadowing = {found.span for found in diagnostics.found if found.code == "W0010"}
+    holes: dict[str, dict[str, int]] = {}
     for local in module.locals:
         place = local.declared_at
         if place is None or local.name == "self":
@@ -85,16 +86,29 @@ def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Sou
         if span in shadowing:
             continue
         if not local.read and not local.name.startswith("_"):
-            help = _hole_help(sources[span.file].text, span, local) or f"write `_{local.name}` if that is meant"
+            if span.file not in holes:
+                holes[span.file] = _holes(sources[span.file].text)
+            in_string = holes[span.file].get(local.name, 0) >= span.end
+            help = f"write `${{{local.name}}}` in the string: a hole has a `$`" if in_string else None
+            help = help or f"write `_{local.name}` if that is meant"
             diagnostics.report("W0001", span, f"unused variable `{local.name}`", help=help)
         elif local.mutable and not local.changed:
             diagnostics.report("W0011", span, f"`{local.name}` need not be `mut`", help="remove `mut`")
 
 
-def _hole_help(text: str, span: Span, local: Local) -> str | None:
-    """A string behind the declaration that holds `{name}`, as strings of other languages do."""
-    hole = re.compile(r'"[^"\n]*(?<!\$)\{' + re.escape(local.name) + r'[^}"\n]*\}').search(text, span.end)
-    return f"write `${{{local.name}}}` in the string: a hole has a `$`" if hole is not None else None
+_HOLE = re.compile(r'["\n]|(?<!\$)\{(\w+)')
+
+
+def _holes(text: str) -> dict[str, int]:
+    """Words behind a `{` in strings, as strings of other languages have holes, with the last place of each."""
+    found: dict[str, int] = {}
+    quoted = False
+    for match in _HOLE.finditer(text):
+        if match[1] is None:
+            quoted = match[0] == '"'
+        elif quoted:
+            found[match[1]] = match.start()
+    return found
 
 
 def _name_span(place: ast.Node, local: Local) -> Span:

@@ -22,8 +22,24 @@ def visit_field(r: Resolver, name: str, value: ast.Expr) -> None:
                 visit_field(r, entry.key.value, entry.value)
             else:
                 r.visit(entry)
+    elif name == "tools" and isinstance(value, ast.ArrayExpr):
+        for item in value.items:
+            _visit_named(r, item, "tool")
+    elif name == "memory":
+        _visit_named(r, value, "memory")
     else:
         _visit(r, name, value, FIELD_WORDS.get(name, ()))
+
+
+def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
+    """A value that names a declaration: E4003 where there is none (O-1.40, O-1.42)."""
+    is_name = isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None
+    if isinstance(value, ast.PathExpr) and is_name and find(r, value.segments[0]) is None:
+        name = value.segments[0]
+        value.binding = ErroneousSymbol(name.text)
+        r.unknown_name(name, "E4003", what)
+    else:
+        r.visit(value)
 
 
 def visit_step(r: Resolver, step: str, value: ast.Expr) -> None:

@@ -6,6 +6,7 @@ the other items of a module.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from .. import ast
@@ -138,61 +139,113 @@ def order_modules(r: Resolver) -> None:
     """Ranks modules so that each comes after those it imports (L-5.14.1), submodules before the module around them where imports
     leave the choice; circles are E1007."""
     _report_circles(r)
-    wished: list[ModuleSymbol] = []
     inner: dict[ModuleSymbol, list[ModuleSymbol]] = {}
     for module in r.module.modules:
         if module.home is not None:
             inner.setdefault(module.home, []).append(module)
-    _postorder(r.root, {m: [*r.edges.get(m, ()), *inner.get(m, ())] for m in r.module.modules}, wished)
-    ordered: list[ModuleSymbol] = []
-    for module in wished:
-        _postorder(module, {m: list(r.edges.get(m, ())) for m in r.module.modules}, ordered)
+    wished = _postorder([r.root], {m: [*r.edges.get(m, ()), *inner.get(m, ())] for m in r.module.modules})
+    ordered = _postorder(wished, {m: list(r.edges.get(m, ())) for m in r.module.modules})
     for rank, module in enumerate(ordered):
         module.rank = rank
     r.module.modules = ordered
 
 
-def _postorder(
-    start: ModuleSymbol, below: dict[ModuleSymbol, list[ModuleSymbol]], done: list[ModuleSymbol]
-) -> None:
-    """Appends to `done` all that `start` leads to and then `start`."""
-    if start in done:
-        return
-    path, todo = [start], [list(below[start])]
-    seen = {start, *done}
-    while path:
-        if not todo[-1]:
-            done.append(path.pop())
-            todo.pop()
+def _postorder(starts: list[ModuleSymbol], below: dict[ModuleSymbol, list[ModuleSymbol]]) -> list[ModuleSymbol]:
+    """Each of `starts` after all that it leads to."""
+    done: list[ModuleSymbol] = []
+    seen: set[ModuleSymbol] = set()
+    for start in starts:
+        if start in seen:
             continue
-        following = todo[-1].pop(0)
-        if following not in seen:
-            seen.add(following)
-            path.append(following)
-            todo.append(list(below[following]))
+        seen.add(start)
+        path, todo = [start], [iter(below[start])]
+        while path:
+            following = next(todo[-1], None)
+            if following is None:
+                done.append(path.pop())
+                todo.pop()
+            elif following not in seen:
+                seen.add(following)
+                path.append(following)
+                todo.append(iter(below[following]))
+    return done
 
 
 def _report_circles(r: Resolver) -> None:
+    """Files may not wait for each other; what stands in one file begins together (L-8.1.3)."""
     done: set[ModuleSymbol] = set()
+    reported: set[ModuleSymbol] = set()
     for start in r.module.modules:
         if start in done:
             continue
-        path, todo = [start], [list(r.edges.get(start, ()))]
+        path = {start: iter(r.edges.get(start, ()))}  # in the order of the walk
         while path:
-            if not todo[-1]:
-                done.add(path.pop())
-                todo.pop()
-                continue
-            following = todo[-1].pop(0)
-            if following in path:
-                _report_circle(r, path[path.index(following) :])
+            at, todo = next(reversed(path.items()))
+            following = next(todo, None)
+            if following is None:
+                path.popitem()
+                done.add(at)
+            elif following in path:
+                members = list(path)
+                circle = members[members.index(following) :]
+                if len({module.file for module in circle}) > 1:
+                    _report_circle(r, circle)
+                    reported.update(circle)
             elif following not in done:
-                path.append(following)
-                todo.append(list(r.edges.get(following, ())))
+                path[following] = iter(r.edges.get(following, ()))
+    for together in _tied(r):
+        if len({module.file for module in together}) > 1 and not reported & together:
+            _report_circle(r, _circle_of_files(r, together))
+
+
+def _tied(r: Resolver) -> Iterator[set[ModuleSymbol]]:
+    """The largest sets of modules of which each leads to each other."""
+    order = _postorder(r.module.modules, {m: list(r.edges.get(m, ())) for m in r.module.modules})
+    above: dict[ModuleSymbol, list[ModuleSymbol]] = {m: [] for m in r.module.modules}
+    for module, imports in r.edges.items():
+        for other in imports:
+            above[other].append(module)
+    seen: set[ModuleSymbol] = set()
+    for start in reversed(order):
+        together: set[ModuleSymbol] = set()
+        waiting = [start]
+        while waiting:
+            module = waiting.pop()
+            if module not in seen:
+                seen.add(module)
+                together.add(module)
+                waiting.extend(above[module])
+        if len(together) > 1:
+            yield together
+
+
+def _circle_of_files(r: Resolver, together: set[ModuleSymbol]) -> list[ModuleSymbol]:
+    """The shortest circle through an import from one file to another."""
+    imports = [(a, b) for a in r.module.modules if a in together for b in r.edges.get(a, ()) if b in together]
+    start, goal = next((a, b) for a, b in imports if a.file != b.file)
+    came: dict[ModuleSymbol, ModuleSymbol] = {goal: goal}
+    waiting = deque([goal])
+    while start not in came:
+        at = waiting.popleft()
+        for following in r.edges.get(at, ()):
+            if following in together and following not in came:
+                came[following] = at
+                waiting.append(following)
+    circle = [start]
+    while circle[-1] is not goal:
+        circle.append(came[circle[-1]])
+    circle.reverse()
+    return circle
+
+
+CIRCLE_SHOWN = 20
 
 
 def _report_circle(r: Resolver, circle: list[ModuleSymbol]) -> None:
-    names = " -> ".join(str(module) for module in [*circle, circle[0]])
+    shown = [str(module) for module in [*circle, circle[0]]]
+    if len(shown) > CIRCLE_SHOWN:
+        shown[CIRCLE_SHOWN // 2 : -CIRCLE_SHOWN // 2] = ["…"]
+    names = " -> ".join(shown)
     place = r.edges[circle[-1]][circle[0]]
     r.report(
         "E1007", place, f"the modules import each other in a circle: `{names}`",

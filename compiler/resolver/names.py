@@ -6,6 +6,7 @@ asked of `Resolver.associated`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -67,18 +68,64 @@ def _brought(r: Resolver, scope: Scope, name: str) -> Symbol | None:
     return _from_globs(r, name, scope.globs)
 
 
+MOST_GLOBS = 128  # that one name is looked for behind
+
+
+class _Way(NamedTuple):
+    """How a name is reached: by an import by `*`, in the module that another one led to."""
+
+    glob: Import
+    before: _Way | None
+
+    def begin(self) -> Import:
+        """The first import of the way; all of them are used."""
+        at: _Way | None = self
+        first = self.glob
+        while at is not None:
+            first = at.glob
+            first.used = True
+            at = at.before
+        return first
+
+
 def _from_globs(r: Resolver, name: str, globs: list[Import]) -> Symbol | None:
-    offers: dict[Symbol, Import] = {}
-    for glob in globs:
-        owner = imported(r, glob)
-        found = _offered(r, owner, name) if owner is not None else None
-        if found is not None and not any(_same(found, other) for other in offers):
-            offers[found] = glob
-        if found is not None:
-            glob.used = True
+    """What `use a::*;` offers under a name, also through modules that re-export by `*`: each module is asked once, however many
+    ways lead to it."""
+    if len(globs) > MOST_GLOBS:
+        return _too_many_globs(r, name, globs[0])
+    offers: dict[Symbol, _Way] = {}
+    asked: set[Symbol] = set()
+    waiting = deque([_Way(glob, None) for glob in globs])
+    looked = 0
+    while waiting:
+        way = waiting.popleft()
+        looked += 1
+        if looked > MOST_GLOBS:
+            return _too_many_globs(r, name, globs[0])
+        owner = imported(r, way.glob)
+        if owner is None or owner in asked:
+            continue
+        asked.add(owner)
+        found, further = _offered(r, owner, name)
+        waiting.extend([_Way(glob, way) for glob in further])
+        if found is None:
+            continue
+        first = way.begin()
+        if not any(_same(found, other) for other in offers):
+            offers[found] = way if first is way.glob else _Way(way.glob, _Way(first, None))
     if len(offers) > 1:
-        return AmbiguousSymbol(name, modules=[str(glob.symbol) for glob in offers.values()])
+        firsts = [way.begin() for way in offers.values()]
+        led = firsts if len({id(glob) for glob in firsts}) > 1 else [way.glob for way in offers.values()]
+        return AmbiguousSymbol(name, modules=[str(glob.symbol) for glob in led])
     return next(iter(offers), None)
+
+
+def _too_many_globs(r: Resolver, name: str, glob: Import) -> Symbol:
+    r.report(
+        "E0114", glob.name.span, f"more than {MOST_GLOBS} imports by `*` lead on from here",
+        help="import the names that are needed",
+    )  # fmt: skip
+    return ErroneousSymbol(name)
 
 
 def _same(a: Symbol, b: Symbol) -> bool:
@@ -90,32 +137,45 @@ def _same(a: Symbol, b: Symbol) -> bool:
     return a is b
 
 
-def _offered(r: Resolver, owner: Symbol, name: str) -> Symbol | None:
-    """What `owner::*` offers under a name: public items, variants (L-8.2.1)."""
+def _offered(r: Resolver, owner: Symbol, name: str) -> tuple[Symbol | None, list[Import]]:
+    """What `owner::*` offers under a name: public items, variants (L-8.2.1); and the imports by `*` that it hands on, which are
+    asked where it has nothing of that name."""
     if isinstance(owner, ModuleSymbol):
-        found, public = _member(r, owner, name)
-        return found if public else None
+        found, public, further = _own_member(r, owner, name)
+        return (found if public else None), further
     if isinstance(owner, EnumSymbol):
         at = ast.Ident(span=owner.declaration.name.span, text=name)
-        return r.associated(r, owner, at) if name in owner.variants else None
+        return (r.associated(r, owner, at) if name in owner.variants else None), []
     if isinstance(owner, StdModuleSymbol):
-        return _std_symbol(r, owner, name)
-    return None
+        return _std_symbol(r, owner, name), []
+    return None, []
 
 
 # ---------------------------------------------------------------- members of modules
 
 
-def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None, bool]:
-    """A name of a module and whether it is public; modules of the project root are members of the root."""
+def _own_member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None, bool, list[Import]]:
+    """What a module itself has under a name and whether it is public; without, the imports by `*` that it hands on."""
     scope = r.spaces[module]
     if name in scope.names:
-        return scope.names[name], name in scope.public
+        return scope.names[name], name in scope.public, []
     if name in scope.imports:
         found = imported(r, scope.imports[name])
         if found is not None:
             scope.imports[name].used = True
-            return found, scope.imports[name].public
+            return found, scope.imports[name].public, []
+    further = [glob for glob in scope.globs if glob.public]
+    if module is r.root and name in r.rooted.names and not further:
+        return r.rooted.names[name], True, []
+    return (ErroneousSymbol(name), True, []) if scope.open and not further else (None, False, further)
+
+
+def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None, bool]:
+    """A name of a module and whether it is public; modules of the project root are members of the root."""
+    own, public, _ = _own_member(r, module, name)
+    if own is not None:
+        return own, public
+    scope = r.spaces[module]
     if (module, name) in r.asking:  # globs that lead back here
         return None, False
     r.asking.add((module, name))
@@ -260,14 +320,29 @@ def imported(r: Resolver, one: Import) -> Symbol | None:
     under way: `use a::a;` means another `a` at its head."""
     if one.state == "new":
         one.state = "busy"
+        r.chain += 1
         with r.inside(one.module, one.scope):
-            one.symbol = _target(r, one)
+            if r.chain <= LONGEST_CHAIN:
+                one.symbol = _target(r, one)
+            else:
+                _too_far(r, one)
+        r.chain -= 1
         one.state = "done"
         if one.symbol is None:
             one.symbol = ErroneousSymbol(one.name.text)
             one.used = True
             one.scope.open = one.scope.open or one.name.text == "*"
     return one.symbol
+
+
+LONGEST_CHAIN = 64  # of imports that each name what another one brings in
+
+
+def _too_far(r: Resolver, one: Import) -> None:
+    r.report(
+        "E0114", one.name.span, f"the imports behind this one go on for more than {LONGEST_CHAIN} modules",
+        help="name the module that declares what is meant",
+    )
 
 
 def _target(r: Resolver, one: Import) -> Symbol | None:

@@ -5,6 +5,7 @@ Must not know: types, what stages give each other.
 
 from __future__ import annotations
 
+from ...vm.bytecode.limits import DEFAULT
 from .. import ast
 from ..symbols import Local, PipelineSymbol, StageSymbol
 from ..types import ANY
@@ -24,6 +25,10 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     r.visit(node.result)
     seen: dict[str, ast.Stage] = {}
     for stage in node.stages:
+        if len(symbol.stages) >= DEFAULT.parameters:
+            message = f"pipeline `{node.name.text}` has more than {DEFAULT.parameters} stages"
+            r.report("E0114", stage.name.span, message, help="split it: a stage can run another pipeline")
+            break
         name = stage.name.text
         if name in seen:
             r.report(

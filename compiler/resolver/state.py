@@ -21,9 +21,14 @@ from ..types import ANY
 from .everyday import NAMES
 from .library_help import library_help
 from .scopes import Import, Scope
-from .spelling import did_you_mean
+from .spelling import did_you_mean, patient
 
-DECLARE = {"name": "declare it first, or import it with `use`", "type": "declare it with `struct`, `enum` or `schema`"}
+DECLARE = {
+    "name": "declare it first, or import it with `use`",
+    "type": "declare it with `struct`, `enum` or `schema`",
+    "tool": "declare a `tool`, `mcp` or `memory` of that name, or import it with `use`",
+    "memory": "declare a `memory`, `hashmap` or `ledger` of that name, or import it with `use`",
+}
 _DOTTED = re.compile(r"\s*\.\s*(\w+)")
 
 
@@ -88,7 +93,7 @@ class Resolver:
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
-        "undeclared", "library", "library_tool", "stages",
+        "undeclared", "library", "library_tool", "stages", "chain",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +111,7 @@ class Resolver:
         self.library: dict[str, Symbol] = {}  # what was declared of it so far
         self.library_tool = library_tool  # what `std::tools` offers under a name
         self.stages: list[str] = []  # of the pipeline being resolved, those before the present one
+        self.chain = 0  # imports that wait for each other now
         self.asking: set[tuple[ModuleSymbol, str]] = set()  # names being looked for behind the globs of a module
         self.project = project
         self.module = Module()
@@ -193,6 +199,9 @@ class Resolver:
         self, name: ast.Ident, code: str = "E1001", what: str = "name", offered: Callable[[Symbol], bool] | None = None
     ) -> None:
         """`offered` tells which visible symbols make sense where the name stands."""
+        if not patient():
+            self.report(code, name.span, f"undefined {what} `{name.text}`", help=NAMES.get(name.text) or DECLARE[what])
+            return
         visible = self.scope.visible(self.function)
         candidates = (text for text, found in visible if offered is None or offered(found))
         help = self._stage(name.text) or self.elsewhere(name.text) or self.as_variant(name.text) or NAMES.get(name.text)

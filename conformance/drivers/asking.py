@@ -19,7 +19,7 @@ from concerto.runtime.errors import CallFailure, Origin
 from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
 from concerto.runtime.mcp.served import Answer, ServedTool, ServerFailure
 from concerto.runtime.mcp.settings import McpSettings
-from concerto.runtime.providers.base import Provider, origin_of
+from concerto.runtime.providers.base import Provider, origin_of, timed_out
 from concerto.runtime.records import Call, Reply, Request
 from concerto.runtime.schema.json_text import compact_json
 from concerto.vm.values import from_json, to_json
@@ -114,19 +114,26 @@ class AskingProvider(Provider):
         origin = origin_of(request)
         to = self.announce(request, origin)
         try:
-            return reply_of(await self.runner.reply(to, request.timeout), origin, request)
+            return reply_of(await self.runner.reply(to, request.limits.call), origin, request)
         except TimeoutError:
-            raise origin.timed_out() from None
+            raise timed_out(request, "total") from None
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         origin = origin_of(request)
         to = self.announce(request, origin)
         parts = self.runner.streams[to] = asyncio.Queue()
         text, final = "", False
+        limit, limits = "first", request.limits
+        seconds, begun = limits.first, asyncio.get_running_loop().time()
         try:
             while True:
-                async with asyncio.timeout(request.timeout):
+                left = limits.total - (asyncio.get_running_loop().time() - begun)
+                if left < seconds:
+                    limit, seconds = "total", left
+                async with asyncio.timeout(seconds):
                     message = await parts.get()
+                if limit != "total":
+                    limit, seconds = "idle", limits.idle
                 final = message.get("final", True)
                 if final:
                     reply = reply_of(message, origin, request)
@@ -136,7 +143,7 @@ class AskingProvider(Provider):
                 text += message["body"]["text"]
                 await give(message["body"]["text"])
         except TimeoutError:
-            raise origin.timed_out() from None
+            raise timed_out(request, limit) from None
         finally:
             del self.runner.streams[to]
             if not final:
@@ -277,7 +284,8 @@ def reply_of(message: Json, origin: Origin, request: Request) -> Reply:
 
 def call_of(call: Json) -> Call:
     arguments = call["arguments"]
-    return Call(call["id"], call["name"], arguments if isinstance(arguments, dict) else None, str(arguments))
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
+    return Call(call["id"], call["name"], arguments if isinstance(arguments, dict) else None, text)
 
 
 def failure_of(fault: Json, origin: Origin) -> CallFailure:

@@ -24,7 +24,12 @@ Json = dict[str, Any]
 Fits = Callable[[str], bool]
 PORTS = {"http": 80, "https": 443}
 VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
-CREDENTIALS = ("authorization", "cookie", "proxy-authorization")
+CREDENTIALS = ("authorization", "cookie")
+AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^][:]+)(:[0-9]*)?")
+HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+: [ -~]*")
+FRAMING = re.compile(
+    r"(?i)host|content-length|transfer-encoding|connection|upgrade|te|trailer|keep-alive|expect|http2-settings|proxy-.*"
+)
 SECRET = {"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"}
 
 
@@ -176,16 +181,18 @@ class Host:
 
     # ------------------------------------------------------------ std::http
 
-    def opened(self, url: str, first: str) -> tuple[str, tuple[str, str]]:
+    def opened(self, url: str, first: str, base: str = "") -> tuple[str, tuple[str, str]]:
         """A URL as it is sent, and its origin, if its host may be reached (O-4.15, G-8.3)."""
         try:
-            parts = urlsplit(url)
+            parts = urlsplit(url := urljoin(base, url))
             host, port = (parts.hostname or "").removesuffix("."), parts.port or PORTS[parts.scheme]
             is_name = ":" not in host and not re.fullmatch(r"(.*\.)?([0-9]+|0x[0-9a-f]*)?", host)
             # Names are not looked up: `localhost` is inside, every other has a public address.
             looked_up = "127.0.0.1" if host == "localhost" else "1.1.1.1"
             address: Any = ipaddress.ip_address(looked_up if is_name else host)
         except (KeyError, ValueError):
+            port = None
+        if port is None or parts.port == 0 or len(url) > 65_536 or not AUTHORITY.fullmatch(parts.netloc):
             port = None
         if port is None or re.search(r"[\0-\x20\x7f\\]", url) or "@" in parts.netloc:
             raise Failure("InvalidUrl", f"invalid URL: {url}", url=first)
@@ -195,6 +202,7 @@ class Host:
         def fits(scope: str) -> bool:
             granted = urlsplit(f"//{scope}")
             name = granted.hostname or ""
+            name = str(ipaddress.ip_address(name)) if ":" in name else name
             named = name == host or (name.startswith("*.") and host.endswith(name[1:]))
             return named and granted.port in (None, port) if scope else outside
 
@@ -222,21 +230,24 @@ class Host:
         given, plain = json.loads(headers or "{}"), type(body) is str or body is None
         if not plain and "content-type" not in map(str.lower, given):
             given["content-type"] = "application/json"
+        for name, value in given.items():
+            if not HEADER.fullmatch(f"{name}: {value}") or FRAMING.fullmatch(name):
+                raise Failure(None, f"the header {name} cannot be set", url=url)
         text = body if plain or isinstance(body, Text) else compact(body)
         return self.followed(method.upper(), url, text, given)
 
     def followed(self, method: str, url: str, body: str | None, headers: Json) -> Json:
         """With at most five redirects, each an access of its own."""
-        here, origin = url, None
+        here, onward, origin = "", url, None
         for _ in range(6):
-            here, reached = self.opened(here, url)
+            here, reached = self.opened(onward, url, here)
             if origin not in (None, reached):
                 headers = {name: value for name, value in headers.items() if name.lower() not in CREDENTIALS}
             reply = self.exchange(method, here, body, headers, url)
             status, onward = reply["status"], reply["headers"].get("location")
             if status not in (301, 302, 303, 307, 308) or onward is None:
                 return reply
-            here, origin = urljoin(here, onward), reached
+            origin = reached
             if (status == 303 and method != "HEAD") or (status < 303 and method == "POST"):
                 method, body = "GET", None
                 headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}

@@ -146,7 +146,7 @@ def clamped(start: int, end: int, length: int) -> slice:
 def element(items: Any, index: Any, extra: int = 0) -> int:
     """An index that must exist; `extra`: 1 if the end is one too."""
     exists = 0 <= of_kind("Int", (int,), index) < size(items) + extra
-    return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
+    return int(index) if exists else stop(Panic("P004", f"index out of range: index {index}, length {size(items)}"))
 
 
 def bounds(r: Rng) -> range:

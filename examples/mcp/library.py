@@ -1,4 +1,4 @@
-"""An MCP server over stdio, written with the official SDK: pip install 'concerto-lang[mcp]'."""
+"""An MCP server over stdio, written with the official SDK: `python -m pip install mcp`."""
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError

@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 
+from ..system import require_processes
 from .descendants import alive, begin, descendants, end
 
 TYPE_CHECKING = False
@@ -64,7 +65,22 @@ class Child:
 
     @classmethod
     async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Raises OSError or ValueError when it cannot be started."""
+        """Raises OSError or ValueError when it cannot be started, Unsupported where it could not be ended. Who is cancelled
+        meanwhile leaves no process: it is stopped as soon as it has been started."""
+        require_processes("a process")
+        starting = asyncio.ensure_future(cls._start(arguments, env, folder))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            while not starting.done():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait((starting,))
+            if not starting.cancelled() and starting.exception() is None:
+                await starting.result().stop()
+            raise
+
+    @classmethod
+    async def _start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
         loop = asyncio.get_running_loop()
         pipe = asyncio.subprocess.PIPE
         transport, streams = await loop.subprocess_exec(
@@ -174,10 +190,12 @@ class Child:
     # ------------------------------------------------------------ the end
 
     async def end_of_output(self) -> None:
-        """After ChildEnded: lets it exit by itself, then makes it."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
-        await self.stop()
+        """After ChildEnded: lets it exit by itself, then makes it, also for a caller that is cancelled meanwhile."""
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
+        finally:
+            await self.stop()
 
     async def stop(self) -> None:
         """SIGTERM to its group and whatever descends from it, SIGKILL after the grace; returns when all is over, also for a

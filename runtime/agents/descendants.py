@@ -2,7 +2,7 @@
 
 A daemon, whose parents have all ended, comes to this process where that has adopted orphans. Its parents are forgotten then: it
 belongs to the children that were there when it started, and is left to the last of them to stop. Where the system has no /proc
-only the process group is known. Must not know: who started them or why.
+`psutil` is asked; without it only the process group is known. Must not know: who started them or why.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def _row(name: str) -> Row | None:
 
 
 def _table() -> dict[int, Row]:
-    """Every process by its id."""
+    """Every process by its id; empty where nobody can tell."""
+    if not os.path.isdir(PROC):
+        return _listed()
     found = {}
     for name in os.listdir(PROC):
         if name.isdecimal():
@@ -85,11 +87,26 @@ def _table() -> dict[int, Row]:
     return found
 
 
+def _listed() -> dict[int, Row]:
+    """The same where the system has no /proc (macOS, BSD), from the extra `processes`."""
+    try:
+        import psutil
+    except ImportError:
+        return {}
+    found = {}
+    for process in psutil.process_iter(["ppid", "status", "create_time"]):
+        told = process.info
+        with contextlib.suppress(OSError):  # it ended meanwhile, or is nobody's business
+            state = ZOMBIES[0] if told["status"] == psutil.STATUS_ZOMBIE else ""
+            found[process.pid] = Row(state, told["ppid"] or 0, os.getsid(process.pid), int((told["create_time"] or 0) * 100))
+    return found
+
+
 def descendants(pid: int) -> set[int]:
     """The live processes of the session that `pid` leads, those that descend from it and have left the session, and orphans."""
-    if not os.path.isdir(PROC):
-        return {pid}
     table = _table()
+    if not table:
+        return {pid}
     family = {pid} | {other for other, row in table.items() if row.session == pid} | _adopted(pid, table)
     grown = True
     while grown:
@@ -101,9 +118,9 @@ def descendants(pid: int) -> set[int]:
 
 def alive(pid: int, family: set[int]) -> bool:
     """Whether anything of the family runs; what waits to be reaped does not."""
-    if os.path.isdir(PROC):
-        rows = [row for row in map(_row, map(str, family)) if row is not None]
-        return bool(descendants(pid)) or any(row.state not in ZOMBIES for row in rows)
+    table = _table()
+    if table:
+        return bool(descendants(pid)) or any(table[other].state not in ZOMBIES for other in family if other in table)
     try:
         os.killpg(pid, 0)
     except (ProcessLookupError, PermissionError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ...vm.values.errors import FOR_MODEL
 from ..errors import CONNECTION, Origin
 from .child import Child, ChildEnded, LineNotText, LineTooLong
 from .messages import (
@@ -134,7 +135,7 @@ class AgentProcess:
             raise ProtocolBroken(f"no init_ack within {HANDSHAKE_SECONDS:g} s") from None
         except ChildEnded:
             await child.end_of_output()
-            raise ProtocolBroken("it ended before init_ack" + _last_words(child.stderr)) from None
+            raise ProtocolBroken("it ended before init_ack", last_words=_last_words(child.stderr)) from None
         message = read_object(line)
         if message is None or message.get("type") != INIT_ACK:
             raise ProtocolBroken("the first line is no init_ack", line)
@@ -152,27 +153,30 @@ class AgentProcess:
         assert child is not None
         await child.end_of_output()
         code = child.exit_code
-        message = f"the agent exited with code {code} before it answered" + _last_words(child.stderr)
-        return self.origin.failure("AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr)
+        message = f"the agent exited with code {code} before it answered"
+        told = {FOR_MODEL: f"{self.name}: {message}"}
+        message += _last_words(child.stderr)
+        return self.origin.failure("AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr, **told)
 
     async def _protocol(self, broken: Exception) -> CallFailure:
         stderr = await self._end()
-        line = None
+        line, last_words = None, ""
         if isinstance(broken, ProtocolBroken):
-            message, line = broken.args
+            message, line, last_words = broken.args
         else:
             message = "a line is longer than 1 MiB" if isinstance(broken, LineTooLong) else "a line is no UTF-8"
-        return self.origin.failure("AgentError", "Protocol", message, raw_line=line, stderr=stderr)
+        told = {FOR_MODEL: f"{self.name}: {message}"}
+        return self.origin.failure("AgentError", "Protocol", message + last_words, raw_line=line, stderr=stderr, **told)
 
     async def stop(self) -> None:
         await self._end()
 
 
 class ProtocolBroken(Exception):
-    """What the agent did against the protocol, and the line if it is one."""
+    """What the agent did against the protocol, the line if it is one, and the end of its stderr, which no model is told."""
 
-    def __init__(self, message: str, line: str | None = None) -> None:
-        super().__init__(message, line)
+    def __init__(self, message: str, line: str | None = None, last_words: str = "") -> None:
+        super().__init__(message, line, last_words)
 
 
 class AgentFailed(Exception):

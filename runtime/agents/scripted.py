@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..errors import ConfigFailure, Origin
 from ..outside_text import clean_json
 from ..providers.offline import MOCK
-from ..providers.scripted import scripted_reply, wait_as_scripted
+from ..providers.scripted import comes_within, scripted_reply
 from .messages import ERROR, RESULT, Answer, object_answer, read_object
 
 TYPE_CHECKING = False
@@ -50,7 +50,8 @@ class ScriptedAgent:
         scripted = self._script.take()
         if scripted is None:
             raise self._exhausted()
-        await wait_as_scripted(scripted, self.origin, self._sleep)
+        if not await comes_within(self.settings.timeout, scripted, self._sleep):
+            raise self.origin.timed_out()
         text = scripted_reply(scripted, self.origin, model=MOCK).text
         if not self.settings.json_output:
             return Answer(text)

@@ -10,6 +10,7 @@ import os
 import stat
 
 from ...vm.values.limits import limits
+from ..system import flag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
     from .walk import Spot
 
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+KEPT_IN = flag("O_NOFOLLOW") | flag("O_CLOEXEC")
+READ = os.O_RDONLY | KEPT_IN | flag("O_NONBLOCK")
+APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | KEPT_IN | flag("O_NONBLOCK")
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | KEPT_IN
 
 
 class Failed(Exception):
@@ -105,7 +107,7 @@ def exists(spot: Spot) -> bool:
 def list_dir(spot: Spot) -> list[str]:
     """Names in code-point order; what is no UTF-8 in them is U+FFFD (O-0.6)."""
     try:
-        fd = os.open(spot.name, READ | os.O_DIRECTORY, dir_fd=spot.fd)
+        fd = os.open(spot.name, READ | flag("O_DIRECTORY"), dir_fd=spot.fd)
     except NotADirectoryError:
         raise Failed("Io", "not a directory") from None
     try:

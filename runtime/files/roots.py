@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from ..links import real_path
+from ..system import flag, require_files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 # A descriptor that only names a directory needs no right to list it.
-ANCHOR = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+ANCHOR = getattr(os, "O_PATH", os.O_RDONLY) | flag("O_DIRECTORY") | flag("O_CLOEXEC")
 
 
 class Root:
@@ -24,7 +27,7 @@ class Root:
 
     def __init__(self, path: str) -> None:
         self.written = path
-        base = os.path.realpath(path)
+        base = real_path(path)
         tail: list[str] = []
         while not os.path.isdir(base):
             base, name = os.path.split(base)
@@ -63,6 +66,8 @@ class Roots:
     __slots__ = ("folder", "opened")
 
     def __init__(self, folder: str, granted: Iterable[str]) -> None:
+        """Raises Unsupported where paths cannot be kept in."""
+        require_files()
         self.folder = folder
         self.opened: list[Root] = []
         for path in granted:
@@ -74,15 +79,21 @@ class Roots:
         joined = os.path.normpath(os.path.join(self.folder, path))
         return "/" + joined.lstrip("/")  # POSIX keeps two leading slashes
 
-    def find(self, path: str) -> tuple[Root, list[str]] | None:
-        """The root that a path lies in, and its components from there: as written, else after links outside of the root."""
+    def find(self, path: str) -> Iterator[tuple[Root, list[str]]]:
+        """The roots that a path lies in, each with the components from there: as written; of the others after its links."""
         absolute = self.absolute(path)
-        for candidate in (absolute, os.path.realpath(absolute)):
-            for root in self.opened:
-                components = root.below(candidate)
-                if components is not None:
-                    return root, components
-        return None
+        others: list[Root] = []
+        for root in self.opened:
+            components = root.below(absolute)
+            if components is None:
+                others.append(root)
+            else:
+                yield root, components
+        real = real_path(absolute) if others else absolute
+        for root in others:
+            components = root.below(real)
+            if components is not None:
+                yield root, components
 
     def close(self) -> None:
         for root in self.opened:

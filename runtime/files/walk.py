@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import os
 
+from ..system import flag
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from .roots import Root
 
 MOST_LINKS = 40
-STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+STEP = os.O_RDONLY | flag("O_DIRECTORY") | flag("O_NOFOLLOW") | flag("O_NONBLOCK") | flag("O_CLOEXEC")
 
 
 class Outside(Exception):

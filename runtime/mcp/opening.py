@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from ..children import Missing, NotStarted, environment, permitted_name, start
 from ..guard import Denied
-from ..http_requests import HttpFailure, Target
+from ..http_requests import HttpFailure, Target, header_fault
 from ..reaching import permitted_host, reached
+from ..system import Unsupported, require_processes
 from .served import ServerFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ..agents.child import Child
     from ..running import Running
     from .served import Connection
     from .settings import McpSettings
@@ -25,6 +29,8 @@ async def opened(run: Running, settings: McpSettings) -> Connection:
         return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))
     except Denied as denied:
         raise ServerFailure(denied.message, "PermissionDenied", capability=denied.capability, flag=denied.flag) from None
+    except Unsupported as unsupported:
+        raise ServerFailure(f"{where}: {unsupported.message}", "Unsupported") from None
     except (NotStarted, Missing, HttpFailure) as failure:
         raise ServerFailure(f"{where}: {failure.message}") from None
 
@@ -47,14 +53,34 @@ async def _over_stdio(run: Running, settings: McpSettings) -> Connection:
         if run.host.server is not None:
             connection: Connection = await run.host.server(settings)
             return connection
+        require_processes("an MCP server over stdio")
         require_sdk()
         from ..agents.child import Child
-        from .sdk import connected
-        from .stdio import streams_of
 
-        return await connected(settings, streams_of(await Child.start(arguments, env, run.host.project)))
+        return await _to_child(settings, lambda: Child.start(arguments, env, run.host.project))
 
     return await start(run, settings.command, run.host.project, begin)
+
+
+async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]]) -> Connection:
+    """A server that ends when it is asked which revision it speaks is started anew and greeted in the old way: some of the older
+    ones take anything but a handshake for the end."""
+    import asyncio
+
+    from .sdk import HANDSHAKE, connected
+    from .stdio import streams_of
+
+    now = asyncio.get_running_loop().time
+    until = now() + settings.timeout
+    ended = asyncio.Event()
+    try:
+        return await connected(settings, streams_of(await launch(), settings.timeout, ended.set))
+    except ServerFailure:
+        left = until - now()
+        if not ended.is_set() or left <= 0:
+            raise
+    streams = streams_of(await launch(), settings.timeout, ended.set)
+    return await connected(settings, streams, mode=HANDSHAKE, seconds=left)
 
 
 async def _over_http(run: Running, settings: McpSettings) -> Connection:
@@ -85,7 +111,9 @@ def require_sdk() -> None:
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
-        raise ServerFailure("the MCP SDK is not installed: pip install 'concerto-lang[mcp]'")
+        from ..extras import install_advice
+
+        raise ServerFailure(f"the MCP SDK is not installed: {install_advice('mcp')}")
 
 
 def _headers(run: Running, settings: McpSettings) -> dict[str, str]:
@@ -98,6 +126,9 @@ def _headers(run: Running, settings: McpSettings) -> dict[str, str]:
             raise Missing(header, name)
         if not (text.isascii() and text.isprintable()):
             raise ServerFailure(f"mcp {settings.name}: the value of {name} holds characters a header cannot carry")
+        fault = header_fault(header, text)
+        if fault is not None:
+            raise ServerFailure(f"mcp {settings.name}: {fault}")
         if not isinstance(value, str):
             run.redactor.add(text, name)
         found[header] = text

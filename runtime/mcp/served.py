@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 64
+REFUSED_BODY = "the body is refused: "  # begins a reason of the transport, which goes on as no text of a library does
 OPEN_SCHEMA = {"type": "object"}
 OPEN_SHAPE: list[Any] = ["map", ["any"]]  # the same as the type of a Concerto program
 

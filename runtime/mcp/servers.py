@@ -12,6 +12,7 @@ from ...vm.schema import tool_name
 from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share
 from ..errors import ConfigFailure
 from ..guard import permissions_of
+from ..host_failures import for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, validate
 from ..tools import MOCKS, denial, fitting_arguments, is_enabled
@@ -246,5 +247,7 @@ class ServerOffer:
             arguments = plain_arguments(signature, [self.server.run.builder.value(node) for _, node in accepted.tree[2]])
         value = await self.server.answer(effect, self.tool.name, arguments)
         if type(value) is Err and getattr(value.value, "family", None) != "ToolError":  # of a mock
-            return self.server.failed(self.tool.name, ServerFailure(display(value.value), "ExecutionFailed"))
+            failure = ServerFailure(display(value.value), "ExecutionFailed")
+            failure.fields.update(for_model(value.value))
+            return self.server.failed(self.tool.name, failure)
         return value

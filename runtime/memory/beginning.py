@@ -18,13 +18,17 @@ if TYPE_CHECKING:
         def is_open(self, name: str) -> bool: ...
 
 
+BEGINS = ("append", "pin", "remember")
+
+
 class Beginning:
     """The memories while initialisation statements run; one that was read meanwhile is written at once."""
 
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
         self.failure = memories.failure
-        self.serial: frozenset[str] = frozenset()
+        self.must_wait = memories.must_wait
+        self.attended = memories.attended
 
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)
@@ -35,24 +39,23 @@ class Beginning:
     def written(self, ref: MemoryRef, task: Any) -> Any:
         return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
 
-    def perform(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
-        if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
+    def at_once(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
+        """Of a memory that nobody has used these are what its logs begin with (M-2.10)."""
+        if method in BEGINS and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
+            if method == "remember":
+                return self.initial_fact(ref.name, arguments)
             role, content = arguments
-            return self.initial(ref.name, role, content, True)
-        if method == "remember" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
-            return self.initial_fact(ref.name, arguments)
+            return self.initial(ref.name, role, content, method == "pin")
+        return self.memories.at_once(ref, method, arguments, task)
+
+    def perform(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
         return self.memories.perform(ref, method, arguments, task)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
         return self.memories.keyed(ref, method, values, task)
 
-    def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
-        """What initialisation writes begins a log, or has it to itself."""
-        return False
-
-    def embeds(self, ref: MemoryRef) -> bool:
-        """Facts of initialisation get their vectors with a later commit."""
-        return False
+    def keyed_at_once(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
+        return self.memories.keyed_at_once(ref, method, values, task)
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self.memories.initial(name, role, content, pinned)

@@ -14,7 +14,7 @@ from .stores.protocol import Batch, Head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .entries import Entry
     from .facts import Fact
@@ -96,13 +96,27 @@ def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: 
 
 def erase_all(store: Store, prefix: Key, met: MetVersions | None = None) -> int:
     """Every key under the prefix, its branches too; the number of entries that were there. `met`: versions that were seen."""
-    keys = list(store.keys(prefix))
-    removed = sum(store.head(key).length for key in keys)
+    return erase_keys(store, list(store.keys(prefix)), met)
+
+
+def erase_keys(store: Store, keys: Sequence[Key], met: MetVersions | None = None) -> int:
+    """These, in one transaction."""
+    removed = sum(_length(store, key) for key in keys)
     store.remove(keys)
     for key in keys:
         if met is not None:
             met.forget(key)
     return removed
+
+
+def _length(store: Store, key: Key) -> int:
+    """Of a damaged log it is unknown; erasing it is the way out."""
+    try:
+        return store.head(key).length
+    except MemoryFailure as failure:
+        if failure.variant != "Corrupt":
+            raise
+        return 0
 
 
 def _units_with(store: Store, key: Key, wanted: Callable[[Entry], bool]) -> list[Entry]:

@@ -49,12 +49,23 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
     return _with_pins(policy, made)
 
 
+def filtered(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
+    """Redacted, and nothing else; what was rewritten is counted anew."""
+    made = []
+    for draft in drafts:
+        message = _redacted(draft.message, policy)
+        same = message.content == draft.message.content
+        made.append(Draft(message, draft.origin, by=draft.by, tokens=draft.tokens if same else None, pinned=draft.pinned))
+    return made
+
+
 def _redacted(message: Msg, policy: Policy) -> Msg:
-    if not policy.redact:
+    redactors = policy.redactors
+    if not redactors:
         return message
     from .redaction import redacted
 
-    return redacted(message, policy.redact)
+    return redacted(message, redactors)
 
 
 def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:

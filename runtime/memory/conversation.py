@@ -1,12 +1,17 @@
 """The memory side of one call: the run it opens, the turn lock, the commit and the folds after it (M-5, M-9.5).
 
-Stores are called directly: a transaction holds the session up until it is done. Must not know: providers, what a reply means.
+What reads and changes memories are operations on their stores: who waits for one holds nobody else up. Must not know: providers,
+what a reply means.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..records import Msg
+from .errors import MemoryFailure
 from .memory import Memory
+from .stores.operations import IN_PLACE, MustWait
 from .turns import Attached, asked_text, open_run
 from .views import with_lead
 
@@ -15,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from ..records import Call
+    from ..records import Call, ProviderState
     from .forms import DerivedMemory
     from .locks import TurnLocks
+    from .stores.operations import Operations
     from .summaries import Summarise
     from .turns import Recall, Run
 
@@ -31,7 +37,7 @@ class Conversation:
     the last (M-9.13); with `auto` false nothing is written (O-3.19). Used by one call at a time.
 
     `summarise` gives the summariser of a memory's view, `locks` are those of the session, `timeout` the seconds a run may wait
-    for its lock (M-5.19).
+    for its lock (M-5.19), `operations` those of the session on its stores.
     """
 
     __slots__ = (
@@ -46,6 +52,7 @@ class Conversation:
         "lead",
         "report",
         "ended",
+        "operations",
         "_locked",
     )
 
@@ -59,6 +66,7 @@ class Conversation:
         recall: Recall | None = None,
         summarise: Callable[[Memory, str], Summarise] | None = None,
         locks: TurnLocks | None = None,
+        operations: Operations = IN_PLACE,
     ) -> None:
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
@@ -70,6 +78,7 @@ class Conversation:
         self.recall = recall
         self.summarise = summarise
         self.locks = locks
+        self.operations = operations
         self.ended: Callable[[], object] = lambda: None
         """Told that it holds no turn any more."""
         self.report: Callable[[str], object] = lambda text: None
@@ -112,9 +121,11 @@ class Conversation:
 
         if self.recall is not None:
             await self._embed(prompt)
-        self.run = open_run(
-            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
-            by=by, meta=self.meta, recall=self.recall,
+        self.run = await self.operations.use(
+            lambda: open_run(
+                self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
+                by=by, meta=self.meta, recall=self.recall,
+            )
         )  # fmt: skip
         self.lead = self.run.lead
         return self.run.head
@@ -133,19 +144,28 @@ class Conversation:
         if self.run is not None:
             self.run.new_attempt()
 
-    def add_round(self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None) -> None:
+    def add_round(
+        self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
+        state: ProviderState | None = None,
+    ) -> None:  # fmt: skip
         if self.run is not None:
-            self.run.add_round(text, calls, results, tokens)
+            self.run.add_round(text, calls, results, tokens, state)
 
-    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> None:
+    def commit(
+        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None
+    ) -> None:
         """The turn, in one transaction, when the task that called goes on; then the lock is free. `fold` comes after."""
         run = self.run
         if run is None:
             return
         try:
-            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning)
-        finally:
-            self.close()
+            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning, state=state)
+        except MustWait:  # it is called again
+            raise
+        except BaseException:
+            self.operations.home(self.close)
+            raise
+        self.operations.home(self.close)
 
     async def fold(self) -> None:
         """The folds that are due after a commit (M-9.5), then vectors of facts that have none (M-10.16)."""
@@ -156,14 +176,17 @@ class Conversation:
         if self.memory.embedding is not None:
             from .lacking_vectors import embed_pending
 
-            await embed_pending(self.memory)
+            try:
+                await embed_pending(self.memory, self.operations)
+            except MemoryFailure as failure:  # the turn stands: they get their vectors later
+                self.report(f"facts of the memory {self.memory.name} got no vectors: {failure.message}")
 
     async def _summarise(self, summarise: Callable[[Memory, str], Summarise]) -> None:
         from .summaries import refresh
 
         for view, policy in self.memory.views.items():
             if policy.summary is not None:
-                reason = await refresh(self.memory, view, summarise(self.memory, view))
+                reason = await refresh(self.memory, view, summarise(self.memory, view), self.operations)
                 if reason is not None:
                     self.report(f"the memory {view or self.memory.name} was not summarised: {reason}")
 
@@ -172,9 +195,18 @@ class Conversation:
         run = self.run
         try:
             if run is not None and not run.ended:
-                run.abandon(reason, text, cause=cause)
+                record = run.roll_back(reason, text, cause=cause)
+                if record is not None:
+                    await self._record(record, at_once=cause in ("", "cancelled"))
         finally:
             self.close()
+
+    async def _record(self, record: Callable[[], object], at_once: bool) -> None:
+        """`at_once`: whoever cancels a call does not wait for its store."""
+        if not at_once:
+            return await self.operations.use(record)  # type: ignore[no-any-return]
+        with suppress(MustWait):
+            self.operations.attempt(record)
 
     def close(self) -> None:
         """Gives the lock back. Who drops a call between its answer and its commit has to ask for it."""

@@ -18,6 +18,7 @@ from .forms import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, encode, memory_key
 from .met_versions import MetVersions
 from .policy import Policy
+from .stores.operations import IN_PLACE, MustWait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     from .keys import Key
     from .memory import Listener, Memory
     from .states import Changes, Logs
+    from .stores.operations import Operations
     from .stores.protocol import Store
     from .stores.volatile import VolatileStore
 
 LOCKED = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
 """Direct writes that are turns for those who wait (M-5.17)."""
+EMBEDDED = ("remember", "relate", "observe", "recall", "view")
+"""Methods that store facts or look for them: with `embed` the host may have to wait for vectors (M-10.16)."""
 
 
 class Memories:
@@ -41,7 +45,8 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
-        "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "turns", "serial",
+        "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
+        "operations",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +60,7 @@ class Memories:
         hears: Callable[[], bool] = lambda: True,
         stores: Callable[[str], Store] | None = None,
         embedders: Callable[[dict[str, Any]], Embedding] | None = None,
+        operations: Operations = IN_PLACE,
     ) -> None:
         made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
         self._declared = {each.name: each for each in made}
@@ -73,10 +79,14 @@ class Memories:
         self._met = MetVersions()
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
+        self.must_wait = MustWait
+        self.operations = operations
         self.turns: dict[Any, Any] = {}
         """The conversations of turns in progress, of memories without `Append`, and direct writes that hold the lock, by the
         effect that began each."""
         self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
+        stored = {each.name for each in made if each.store is not None}
+        self.attended = self.serial.union([each.name for each in made if (each.of or each.name) in stored])
 
     @contextmanager
     def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
@@ -126,11 +136,31 @@ class Memories:
     def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
         """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins. What erases
         several keys looks for turns around it when it has found the keys."""
-        if ref.name not in self.serial or method not in LOCKED:
+        if ref.name not in self.serial or method not in LOCKED or self.initialising:
             return False
-        if hasattr(ref, "names"):
+        if hasattr(ref, "names") or not self.turns:
             return True
         return self.turn_around(task, self.at(ref)) is None
+
+    def at_once(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
+        """`perform` where nothing has to be waited for, else MustWait and nothing was done."""
+        if self.initialising:  # what is written then begins a log, or has it to itself; facts get their vectors later
+            return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
+        if (method in EMBEDDED and self.embeds(ref)) or self._takes_lock(ref, method, task):
+            raise MustWait
+        return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
+
+    def _takes_lock(self, ref: MemoryRef, method: str, task: Any) -> bool:
+        try:
+            return self.waits(ref, method, task)
+        except MemoryFailure:  # of a store that cannot be opened: who waits for it says so
+            return True
+
+    def keyed_at_once(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
+        """As `at_once`. What erases keys has a lock or a store to wait for, or neither."""
+        if method == "erase" and ref.name in self.attended:
+            raise MustWait
+        return self.operations.attempt(lambda: self.keyed(ref, method, values, task))
 
     def _at_key(self, ref: MemoryRef) -> Any:
         of = self._declared[ref.name].of

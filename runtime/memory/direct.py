@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
-WRITES = frozenset(("append_all", "pin", "set_pinned", "rewind", "load", "erase"))
+WRITES = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
 """Those that join the frame of a turn around them, or are refused there (M-5.20)."""
 
 
@@ -47,10 +47,15 @@ def perform(
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
-        if method in RESULTS:
-            return failed(failure)
-        raise Panic("P451", failure.message) from None
+        return of_failure(method, failure)
     return Ok(value) if method in RESULTS else value
+
+
+def of_failure(method: str, failure: MemoryFailure) -> Any:
+    """The Err of a method that gives a Result; the panic of another one (M-6.22)."""
+    if method in RESULTS:
+        return failed(failure)
+    raise Panic("P451", failure.message) from None
 
 
 def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) -> Any:
@@ -100,6 +105,10 @@ def _turn(turn: stored.Turn, entries: Sequence[stored.Entry]) -> Any:
     said = message_array([entry.message for entry in entries])
     meta = from_json(turn.meta)
     return Turn.of((turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, meta, said))
+
+
+def _append(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
+    memory.append(role, content)
 
 
 def _append_all(ref: MemoryRef, memory: Memory, messages: Array) -> int:
@@ -156,6 +165,12 @@ def _erase(ref: MemoryRef, memory: Memory, seqs: Array | None, run: str | None) 
 
 
 METHODS: dict[str, Any] = {
+    "append": _append,
+    "clear": lambda ref, memory: memory.clear(),
+    "messages": lambda ref, memory: message_array(memory.messages()),
+    "last": lambda ref, memory, n: message_array(memory.last(n)),
+    "len": lambda ref, memory: len(memory),
+    "is_empty": lambda ref, memory: len(memory) == 0,
     "append_all": _append_all,
     "pin": _pin,
     "set_pinned": lambda ref, memory, seq, on: memory.set_pinned(seq, on),
@@ -175,4 +190,5 @@ METHODS: dict[str, Any] = {
     "load": _load,
     "erase": _erase,
 }
-OF_A_VIEW: dict[str, Any] = {"view": _derived_view, "summary": METHODS["summary"], "tokens": METHODS["tokens"]}
+SHARED = ("messages", "last", "len", "is_empty", "summary", "tokens")
+OF_A_VIEW: dict[str, Any] = {"view": _derived_view, **{name: METHODS[name] for name in SHARED}}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.panics import Panic
 from ...vm.values import INT_MAX, from_json
-from .entries import Turn, ViewState, check_units, entry_json, entry_of
+from .entries import FORMAT, Turn, ViewState, check_units, entry_json, entry_of
 from .errors import MemoryFailure, corrupt, newer_version
 from .facts import fact_of
 from .observations import observation_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from .entries import Entry
 
-FORMAT = 1
 INTEGERS = ("seq", "turn", "tokens", "at")
 
 

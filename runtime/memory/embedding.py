@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from operator import mul
 
+from ...vm.panics import Panic
+from ..host_failures import exception_text
 from .facts import PERSISTENT
 
 TYPE_CHECKING = False
@@ -64,8 +66,10 @@ class Embedding:
                 vectors = [packed(vector) for vector in await self._ask(some)]
                 for text, vector in list(zip(some, vectors, strict=True)):
                     self._know(text, vector)
+        except Panic:  # of a budget, which ends the run
+            raise
         except Exception as error:
-            reason = getattr(error, "message", None) or str(error) or type(error).__name__
+            reason = getattr(error, "message", None) or exception_text(error)
             if reason not in self._reported:
                 self._reported.add(reason)
                 self._report(f"the embedder {self.label} failed: {reason}; recall does without it")
@@ -75,9 +79,9 @@ class Embedding:
             del self._known[next(iter(self._known))]
         self._known[text] = vector
 
-    def with_vector(self, fact: Fact) -> Fact:
-        """Itself, or one with the vector that is known by now."""
-        vector = self.known(fact.text) if fact.tier == PERSISTENT and not self.has_vector(fact) else None
+    def with_vector(self, fact: Fact, tier: str = PERSISTENT) -> Fact:
+        """Itself, or one with the vector that is known by now. `tier`: of the facts that have vectors."""
+        vector = self.known(fact.text) if fact.tier == tier and not self.has_vector(fact) else None
         if vector is None:
             return fact
         made = fact.changed()

@@ -1,13 +1,14 @@
 """What a log holds: entries, their turns, and what a store keeps beside them (M-1, M-6).
 
 An entry is a message with its place and origin and never changes. Its parts are the form in which stores and dumps keep the
-message; a part of a kind unknown here is kept as it came (M-8.11). Must not know: stores, policies, views.
+message; a part of a kind unknown here is kept as it came (M-8.11). Must not know: stores, policies, views, what a provider's
+state means.
 """
 
 from __future__ import annotations
 
-from ..records import Call, Msg
-from .errors import corrupt, invalid_unit
+from ..records import Call, Msg, ProviderState
+from .errors import corrupt, invalid_unit, unsupported_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
     Unit: TypeAlias = list["Entry"]
 
+FORMAT = 2
+"""Of entries in dumps: 1 had no state of providers (M-8.17)."""
 ERROR_MARK = b"error"  # data of a result part whose tool failed
+STATE_BYTES = 1 << 20  # what is larger is not kept (M-8.18): no reply is, but for what its escapes add
 
 
 class Part:
-    """One stored part of a message: `text`, `call`, `result`, `blob`, or a kind of a later version, kept opaque."""
+    """One stored part of a message: `text`, `call`, `result`, `state` (M-8.18), or a kind of a later version, kept opaque.
+    `media` has its place and is refused until media are built (M-8.19)."""
 
     __slots__ = ("kind", "text", "id", "data")
 
@@ -233,7 +238,36 @@ def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
     if message.role == "tool":
         return [Part("result", message.content, message.call_id or "", ERROR_MARK if message.is_error else b""), *opaque]
     parts = [Part("text", message.content)] if message.content or not message.calls else []
-    return [*parts, *map(_call_part, message.calls), *opaque]
+    state = None if message.state is None else state_part(message.state)
+    return [*parts, *map(_call_part, message.calls), *([] if state is None else [state]), *opaque]
+
+
+def state_part(state: ProviderState) -> Part | None:
+    """What a provider wants back as an entry keeps it; None when that is nothing, or too large. It stands there as plain JSON,
+    so that the filter of secrets finds them in it (G-10.3)."""
+    if not state.more:
+        return None
+    from ..schema.json_text import compact_json
+
+    text = compact_json(state.content)
+    if len(text.encode("utf-8", "surrogatepass")) > STATE_BYTES:
+        return None
+    return Part("state", text, compact_json([state.connection, state.wire, state.model]))
+
+
+def _state(part: Part) -> ProviderState:
+    from json import loads
+
+    from ..schema.json_text import JsonRefused, parse_json
+
+    try:
+        connection, wire, model = loads(part.id)
+        content = parse_json(part.text)
+    except JsonRefused as refused:
+        raise ValueError(refused.reason) from None
+    if any(type(name) is not str for name in (connection, wire, model)) or len(part.text) > STATE_BYTES:
+        raise ValueError("the state of a provider is malformed")
+    return ProviderState(connection, wire, model, content)
 
 
 def _call_part(call: Call) -> Part:
@@ -244,7 +278,7 @@ def _call_part(call: Call) -> Part:
 
 def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
     """The message, and the parts of kinds unknown here."""
-    text, calls, call_id, failed = "", [], None, False
+    text, calls, call_id, failed, state = "", [], None, False, None
     opaque = []
     for part in parts:
         if part.kind == "text":
@@ -253,15 +287,21 @@ def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
             calls.append(_call(part))
         elif part.kind == "result":
             text, call_id, failed = part.text, part.id, part.data == ERROR_MARK
+        elif part.kind == "state":
+            state = _state(part)
+        elif part.kind == "media":
+            raise unsupported_part("media", FORMAT)
         else:
             opaque.append(part)
-    return Msg(role, text, tuple(calls), call_id, True if failed else None), opaque
+    return Msg(role, text, tuple(calls), call_id, True if failed else None, state), opaque
 
 
 def _call(part: Part) -> Call:
     from json import loads
 
     held = loads(part.text)
+    if type(held["name"]) is not str or type(held["arguments"]) not in (dict, type(None)):
+        raise ValueError
     return Call(part.id, held["name"], held["arguments"], held.get("text", ""))
 
 
@@ -279,6 +319,8 @@ def part_json(part: Part) -> dict[str, str]:
 def part_of(held: dict[str, str]) -> Part:
     from base64 import b64decode
 
+    if type(held["kind"]) is not str or type(held["text"]) is not str or type(held.get("id", "")) is not str:
+        raise ValueError
     return Part(held["kind"], held["text"], held.get("id", ""), b64decode(held.get("data", ""), validate=True))
 
 
@@ -297,5 +339,5 @@ def entry_of(held: dict[str, Any]) -> Entry:
             held["seq"], held["turn"], message, run=held["run"], by=held["by"], origin=held["origin"], opaque=opaque,
             pinned=bool(held["pinned"]), tokens=held["tokens"], at=held["at"],
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise corrupt("an entry does not decode") from None

@@ -78,8 +78,18 @@ def newer_version(found: int, supported: int) -> MemoryFailure:
     return MemoryFailure("Version", message, found=found, supported=supported)
 
 
+def unsupported_part(kind: str, supported: int) -> MemoryFailure:
+    """A part that has its place in the format and no meaning here yet."""
+    message = f"an entry holds {kind}, which this version of Concerto does not carry; nothing was read"
+    return MemoryFailure("Version", message, found=supported, supported=supported)
+
+
+WAY_OUT = "restore the store from a copy, or erase the key"
+DAMAGED = "damaged memory: "
+
+
 def corrupt(reason: str) -> MemoryFailure:
-    return MemoryFailure("Corrupt", f"damaged memory: {reason}")
+    return MemoryFailure("Corrupt", f"{DAMAGED}{reason}")
 
 
 def redaction_failed(reason: str) -> MemoryFailure:

@@ -51,11 +51,11 @@ class KeyedMemory:
 
     def erase(self, **values: Any) -> int:
         """Every key with these values; the number of removed entries."""
-        from .branching import erase_all
+        from .branching import erase_keys
 
         has = self.has(values)
-        matching = [(*self._prefix, *held.values()) for held in self.keys() if has((*self._prefix, *held.values()))]
-        return sum(erase_all(store, prefix, self._met) for prefix in matching for store in self._stores)
+        found = [(store, [key for key in store.keys(self._prefix) if has(key)]) for store in self._stores]
+        return sum([erase_keys(store, keys, self._met) for store, keys in found])
 
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
         """Whether a key is one with these values. InvalidValue for a value no key may have."""

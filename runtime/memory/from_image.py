@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .declaration import Declaration
 from .policy import Policy
+from .stores.operations import IN_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from ...vm.bytecode.image import Image, Memory
     from ..records import Msg
     from .declaration import Allow
+    from .policy import Secrets
     from .stores.opened import OpenStores
+    from .stores.operations import Operations
     from .tokens import TokenCounter
 
     Functions = Callable[[str, list[int]], Any]
@@ -28,8 +31,8 @@ SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
 
 
-def declarations(image: Image, functions: Functions, counter: Any, clean: Callable[[str], str]) -> list[Declaration]:
-    """`counter`: the TokenCounter of the host, or None; `clean` takes secrets out of what goes to a store (G-10.3)."""
+def declarations(image: Image, functions: Functions, counter: Any, secrets: Secrets) -> list[Declaration]:
+    """`counter`: the TokenCounter of the host, or None; `secrets` are in no log (G-10.3)."""
     found = []
     counts = None if counter is None else _counting(counter)
     for memory in image.memories:
@@ -38,7 +41,7 @@ def declarations(image: Image, functions: Functions, counter: Any, clean: Callab
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions, counts, clean), per=steps.get("keys", ()), store=store, of=of,
+                memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
                 allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
             )
         )
@@ -57,12 +60,24 @@ def namespace(image: Image) -> str:
     return next((name for name in given if name), image.header.name)
 
 
-def open_stores(image: Image, host: Any) -> OpenStores:
-    """Nothing is opened, and no code of a store loaded, before a memory needs it (M-14.7)."""
+def open_stores(
+    image: Image,
+    host: Any,
+    loop: Callable[[], Any],
+    mark: Callable[[], Callable[[], object]],
+    settles: Callable[[Any], object],
+) -> tuple[OpenStores, Operations]:
+    """The stores, and how operations on them are run; `loop`, `mark`, `settles`: as StoreThread has them. Nothing is opened, and
+    no code of a store loaded, before a memory needs it (M-14.7)."""
     from .stores.opened import OpenStores
 
     configured = {memory.steps["store"]["name"]: memory.steps["store"] for memory in image.memories if "store" in memory.steps}
-    return OpenStores(configured, host.stores, host.project, host.env, host.volatile)
+    if not configured or host.volatile:
+        return OpenStores(configured, host.stores, host.project, host.env, host.volatile), IN_PLACE
+    from .stores.thread import StoreThread
+
+    thread = StoreThread(loop, mark, settles)
+    return OpenStores(configured, host.stores, host.project, host.env, thread=thread), thread
 
 
 def _allowed(steps: dict[str, Any]) -> Allow | None:
@@ -86,9 +101,9 @@ def _counting(counter: Any) -> TokenCounter:
     return count
 
 
-def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, clean: Callable[[str], str]) -> Policy:
+def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, secrets: Secrets) -> Policy:
     if not memory.steps:
-        return Policy(retain=memory.max_messages, counter=counter)
+        return Policy(retain=memory.max_messages, counter=counter, secrets=secrets)
     steps: dict[str, Any] = {name: value for name, value in memory.steps.items() if name not in OUTSIDE_THE_POLICY}
     steps["retain"] = memory.max_messages
     if "redact" in steps:
@@ -100,7 +115,6 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, 
             steps[name] = functions(name, steps[name])
     if "store" in memory.steps:
         steps.setdefault("on_conflict", "Serial")
-        steps["redact"] = [*steps.get("redact", ()), clean]
     if "summary" in steps:
         steps["summary"] = _summary(steps["summary"])
     if "learn" in steps:
@@ -110,7 +124,7 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, 
         steps["recall"] = _group(memory.steps, "recall_")
     if "decay_rate" in memory.steps:
         steps["decay"] = _group(memory.steps, "decay_")
-    steps["counter"] = counter
+    steps["counter"], steps["secrets"] = counter, secrets
     steps["pins_in_view"] = memory.of is not None and ("pin_roles" in steps or "pin_when" in steps)
     return Policy.of(steps)
 

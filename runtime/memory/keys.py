@@ -57,8 +57,15 @@ def encode(key: Key) -> bytes:
     return b"".join(parts)
 
 
+def shown(key: Key) -> str:
+    """For messages."""
+    return "/".join(str(part) for part in key)
+
+
 def decode(stored: bytes) -> Key:
     parts: list[str | int] = []
+    if type(stored) is not bytes:
+        raise corrupt("a key does not decode")
     at = 0
     while at < len(stored):
         kind, length = stored[at : at + 1], int.from_bytes(stored[at + 1 : at + 5], "big")

@@ -54,11 +54,12 @@ def of_turn(told: dict[str, Any], run: str) -> Callable[[Memory, Sequence[Entry]
 
 
 def _redacted(memory: Memory, data: dict[str, Any]) -> dict[str, Any]:
-    if not memory.policy.redact:
+    redactors = memory.policy.redactors
+    if not redactors:
         return data
     from .redaction import redacted_json
 
-    found: dict[str, Any] = redacted_json(data, memory.policy.redact)
+    found: dict[str, Any] = redacted_json(data, redactors)
     return found
 
 

@@ -12,7 +12,7 @@ from time import time
 
 from ..records import Msg
 from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts, stored_seen
-from .changes import Change, Draft, prepared
+from .changes import Change, Draft, filtered, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
 from .errors import MemoryFailure, conflict, keeps_no, no_turn
@@ -22,6 +22,7 @@ from .observations import observation_of
 from .policy import Policy
 from .reading import OWN_VIEW, MemoryReader
 from .source import StoredLog
+from .stores.operations import MustWait
 from .stores.protocol import Batch, Head
 from .stores.volatile import VolatileStore
 
@@ -50,7 +51,7 @@ class Memory(MemoryReader):
     `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
     `fixed`: the slots that are written once, as (tier, name) (M-10.2)."""
 
-    __slots__ = ("views", "listener", "fixed")
+    __slots__ = ("views", "listener", "fixed", "_known")
 
     def __init__(
         self,
@@ -73,6 +74,8 @@ class Memory(MemoryReader):
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         self.fixed = fixed
+        secrets = self.policy.secrets
+        self._known: Sequence[str] = () if secrets is None else secrets.known
         plain = self.policy.stores_plainly and not views and listener is None
         if plain and isinstance(self.store, VolatileStore):
             self._log = self.store.log(self.key, self.policy.retain)
@@ -96,6 +99,8 @@ class Memory(MemoryReader):
         """M-6.1; the caller has checked the role. A turn of its own, outside the turns of runs (O-3.9)."""
         log = self._log
         if log is not None:
+            if self._known:
+                content = self.policy.filtered(content)
             if not log.fresh:
                 log.change()
             log.noted.append((role, content, self.clock()))
@@ -152,7 +157,8 @@ class Memory(MemoryReader):
     ) -> Head | None:
         """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
         if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
-            return self._log.stored if self._log.add(drafts, turn, self.now()) else None
+            ready = filtered(self.policy, drafts) if self._known else drafts
+            return self._log.stored if self._log.add(ready, turn, self.now()) else None
         ready = prepared(self.policy, drafts)
         while True:
             log = self._stored()
@@ -209,7 +215,7 @@ class Memory(MemoryReader):
 
     def _sweep(self, before: int) -> None:
         """After the commit, which stands: what a sweep cannot delete now, that of a later commit will (M-8.9)."""
-        with suppress(MemoryFailure):
+        with suppress(MemoryFailure, MustWait):
             self.store.expire(self.key[:2], before, EXPIRED_AT_A_COMMIT)
 
     def set_pinned(self, seq: int, on: bool) -> bool:

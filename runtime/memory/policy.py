@@ -10,11 +10,19 @@ from .facts import Decay
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
     from ..records import Msg
     from .rules import Rule
     from .tokens import TokenCounter
+
+    class Secrets(Protocol):
+        """`known`: their values, one list as long as it lives."""
+
+        known: list[str]
+
+        def clean(self, text: str) -> str: ...
+
 
 HALF_LIFE = 30 * 86_400_000
 SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
@@ -28,13 +36,13 @@ class Policy:
     window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
     ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
     recall: `RecallPolicy` or None. learn: rules (M-10.22). pins_in_view: pin_roles and pin_when are those of a derived view,
-    which pins nothing in the log (M-9.11).
+    which pins nothing in the log (M-9.11). secrets: what the filter of G-10.3 knows, which is in no log.
     """
 
     __slots__ = (
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "shows_all", "only_window",
+        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "secrets", "shows_all", "only_window",
         "stores_plainly",
     )  # fmt: skip
 
@@ -67,6 +75,7 @@ class Policy:
         recall: RecallPolicy | None = None,
         learn: tuple[Rule, ...] = (),
         pins_in_view: bool = False,
+        secrets: Secrets | None = None,
     ) -> None:
         self.retain = retain
         self.retain_low = retain_low
@@ -94,6 +103,7 @@ class Policy:
         self.recall = recall
         self.learn = learn
         self.pins_in_view = pins_in_view
+        self.secrets = secrets
         shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
         self.shows_all = all(step is None for step in shown)
         """No view step: the view is the log (M-3.3)."""
@@ -121,8 +131,22 @@ class Policy:
             given["decay"] = Decay(**given["decay"])
         return Policy(**given)
 
+    @property
+    def redactors(self) -> tuple[Callable[[str], str], ...]:
+        """What rewrites each text before it is stored: functions of the declaration, and the filter once it knows a secret."""
+        if self.secrets is None or not self.secrets.known:
+            return self.redact
+        from .redaction import SecretFilter
+
+        return (*self.redact, SecretFilter(self.secrets.clean))
+
+    def filtered(self, text: str) -> str:
+        """The text without secrets."""
+        return text if self.secrets is None else self.secrets.clean(text)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        names = [name for name in self.__slots__ if name != "secrets"]
+        return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 

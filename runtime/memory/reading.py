@@ -10,6 +10,7 @@ from time import time
 
 from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
+from .errors import MemoryFailure
 from .facts import EPHEMERAL
 from .keys import memory_key
 from .policy import Policy
@@ -100,18 +101,26 @@ class MemoryReader:
         """What `work` finds in one state of the log: read again when someone commits meanwhile."""
         while True:
             log = self._stored()
-            found = work(log)
+            try:
+                if self.shared and not log.length and log.head.version:
+                    log.check(len(self.store.entries(self.key, limit=1)))
+                found = work(log)
+            except MemoryFailure as failure:
+                if failure.variant != "Corrupt" or self.head().version == log.head.version:
+                    raise
+                continue  # what did not fit was of two states
             if not self.shared or self.head().version == log.head.version:
                 return found
 
     def _back(self, log: StoredLog) -> Iterator[Entry]:
         """All entries, newest first."""
-        before, size = log.head.next, 64
+        before, size, count = log.head.next, 64, 0
         while True:
             piece = self.store.entries(self.key, before=before, limit=size, newest=True) if log.length else []
             yield from reversed(piece)
+            count += len(piece)
             if len(piece) < size:
-                return
+                return log.check(count)
             before, size = piece[0].seq, min(2 * size, 4096)
 
     def __len__(self) -> int:
@@ -151,6 +160,8 @@ class MemoryReader:
         def ascending(log: StoredLog) -> list[Entry]:
             if not log.length:
                 return []
+            if after < 0 and limit is None and self.shared:
+                return list(log.forward())
             return self.store.entries(self.key, after=max(after, -1), before=log.head.next, limit=limit)
 
         return self._read(ascending)
@@ -210,7 +221,6 @@ class MemoryReader:
         policy: Policy | None = None,
         name: str = OWN_VIEW,
         budget: int | None = None,
-        taken: frozenset[int] = frozenset(),
     ) -> tuple[View, Head]:
         """What a request would take, and the snapshot it was taken from (M-6.12). `policy` and `name` are those of a derived
         view."""
@@ -220,7 +230,7 @@ class MemoryReader:
             stateful = chosen.window_low is not None or chosen.summary is not None
             state = (self.store.views(self.key).get(name) if stateful and log.length else None) or ViewState(name)
             made = view_of(
-                chosen, log, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget, taken=taken
+                chosen, log, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
             )
             return made, log.head
 

@@ -100,7 +100,7 @@ def rank(
             if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.id) <= least:  # nearly all end here
                 continue
             missing = part.missing(slot, fact, inflected)
-            if near is not None and fact.tier == PERSISTENT:
+            if near is not None and fact.vector is not None:
                 missing *= 1 - near(fact)
             if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least[0]:
                 continue

@@ -23,6 +23,24 @@ PHONE = re.compile(r"(?<![\w.])(?:\+|00)?\(?\d(?:[ ()/.-]{0,2}\d){6,14}(?![\w.]?
 DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
 
 
+class SecretFilter:
+    """A redactor that is no function of a program: it takes the secrets of the configuration out of what goes to a store."""
+
+    __slots__ = ("clean",)
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        self.clean = clean
+
+    def __call__(self, text: str) -> str:
+        return self.clean(text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SecretFilter) and self.clean == other.clean
+
+    def __hash__(self) -> int:
+        return hash(self.clean)
+
+
 def pii(text: str) -> str:
     """E-mail addresses, API keys, IBANs, card and phone numbers become `[redacted:KIND]`."""
     text = EMAIL.sub("[redacted:email]", text)
@@ -67,7 +85,19 @@ def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
         calls = tuple(_clean_call(call, redactors) for call in message.calls)
     except Exception as error:
         raise redaction_failed(str(error) or type(error).__name__) from None
-    return Msg(message.role, content, calls, message.call_id, message.is_error)
+    state = message.state
+    if state is not None and not _stays(message, content, calls, redactors):
+        state = None
+    return Msg(message.role, content, calls, message.call_id, message.is_error, state)
+
+
+def _stays(message: Msg, content: str, calls: Sequence[Call], redactors: Sequence[Callable[[str], str]]) -> bool:
+    """Whether what a provider wants back may stay with a message (M-5.25): it repeats the text, and no function of a program
+    may look into it, so it goes with any rewriting and where such a function redacts."""
+    if message.state is None or not all(one is pii or type(one) is SecretFilter for one in redactors):
+        return False
+    same = content == message.content and [call.as_json() for call in calls] == [call.as_json() for call in message.calls]
+    return same and _clean_json(message.state.content, redactors) == message.state.content
 
 
 def _clean(text: str, redactors: Sequence[Callable[[str], str]]) -> str:
@@ -79,8 +109,11 @@ def _clean(text: str, redactors: Sequence[Callable[[str], str]]) -> str:
 
 
 def _clean_call(call: Call, redactors: Sequence[Callable[[str], str]]) -> Call:
-    arguments = None if call.arguments is None else _clean_json(call.arguments, redactors)
-    return Call(call.id, call.name, arguments, _clean(call.text, redactors) if call.text else call.text)
+    """Of arguments that are an object their text only says the same again."""
+    if call.arguments is None:
+        return Call(call.id, call.name, None, _clean(call.text, redactors) if call.text else call.text)
+    arguments = _clean_json(call.arguments, redactors)
+    return Call(call.id, call.name, arguments, call.text if arguments == call.arguments else "")
 
 
 def _clean_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:

@@ -75,7 +75,7 @@ class Facts:
         trusted: Sequence[str] = TRUST,
     ) -> list[Found]:
         indexes = self._indexes()
-        near = self._near(query, any(len(index.graph.facts) for index in indexes))
+        near = self._near(query, any(len(index.graph.facts) if self.memory.keeps else len(index) for index in indexes))
         among = self._candidates(query, k)
 
         def accepts(hit: Found) -> bool:
@@ -108,11 +108,11 @@ class Facts:
         floats = None if vector is None else list(floats_of(vector))
         return frozenset(memory.store.candidates(memory.key, sorted(set(terms(query))), floats, max(100, 10 * k)))
 
-    def _near(self, query: str, persistent: bool) -> Callable[[Fact], float] | None:
+    def _near(self, query: str, embeds: bool) -> Callable[[Fact], float] | None:
         """What gives the relevance of the vector of a fact (M-10.10)."""
         embedding = self.memory.embedding
         self.degraded = False
-        if embedding is None or not persistent:
+        if embedding is None or not embeds:
             return None
         asked = embedding.known(query)
         self.degraded = asked is None
@@ -147,11 +147,12 @@ class Facts:
         if tier is None:
             tier = PERSISTENT if memory.keeps else SESSION
         check_fact(confidence, tier, memory.name, memory.keeps)
-        if memory.policy.redact:
+        redactors = memory.policy.redactors
+        if redactors:
             from .redaction import redacted_json
 
             given = name, list(about)
-            name, content, about = (redacted_json(part, memory.policy.redact) for part in (name, content, list(about)))
+            name, content, about = (redacted_json(part, redactors) for part in (name, content, list(about)))
             if named and given != (name, about):
                 raise unnameable("name" if given[0] != name else "subject")
         now = memory.now()
@@ -167,7 +168,7 @@ class Facts:
             if self.number(fact) and (fact.tier, fact.name) in self.memory.fixed:
                 raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
             embedding = self.memory.embedding
-            kept = fact if embedding is None else embedding.with_vector(fact)
+            kept = fact if embedding is None else embedding.with_vector(fact, embedded_tier(self.memory))
             try:
                 return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [kept], self._expired())
             except MemoryFailure as failure:
@@ -229,6 +230,11 @@ class Facts:
         if not hasattr(store, "keep"):
             raise keeps_no(store.name, "facts")
         return store  # type: ignore[return-value]
+
+
+def embedded_tier(memory: Memory) -> str:
+    """That of its facts which have vectors: the persistent ones, without a store those of the session (M-10.16)."""
+    return PERSISTENT if memory.keeps else SESSION
 
 
 def check_fact(confidence: float, tier: str | None, memory: str, keeps: bool) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from itertools import islice
 
+from .errors import WAY_OUT, MemoryFailure, corrupt
+from .keys import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +39,8 @@ LARGEST_PIECE = 4096
 
 
 class StoredLog:
-    """The entries of a key below `head.next`; an expired key is empty whatever the store still holds."""
+    """The entries of a key below `head.next`; an expired key is empty whatever the store still holds. Corrupt when the row of the
+    log counts others than there are, or a unit is torn (G-12.10)."""
 
     __slots__ = ("store", "key", "head", "length", "_pins")
 
@@ -53,28 +57,62 @@ class StoredLog:
         return self._pins
 
     def back(self) -> Iterator[Entry]:
-        before, size = self.head.next, FIRST_PIECE
+        before, size, count = self.head.next, FIRST_PIECE, 0
+        oldest: Entry | None = None
         while self.length:
             piece = self.store.entries(self.key, before=before, limit=size, newest=True, pinned=False)
+            self._check_units(piece if oldest is None else [*piece, oldest])
             yield from reversed(piece)
+            count += len(piece)
+            oldest = piece[0] if piece else oldest
             if len(piece) < size:
-                return
+                if oldest is not None and oldest.message.role == "tool":
+                    raise self._torn(oldest)
+                return self.check(count + len(self.pins()))
             before, size = piece[0].seq, min(2 * size, LARGEST_PIECE)
 
     def newest(self, limit: int) -> list[Entry]:
         if not self.length or not limit:
             return []
-        return self.store.entries(self.key, before=self.head.next, limit=limit, newest=True, pinned=False)
+        found = self.store.entries(self.key, before=self.head.next, limit=limit, newest=True, pinned=False)
+        self._check_units(found)
+        return found
 
     def forward(self, pinned: bool | None = None, after: int = -1) -> Iterator[Entry]:
         """Oldest first."""
-        size = FIRST_PIECE
+        size, count, whole = FIRST_PIECE, 0, after < 0
         while self.length:
             piece = self.store.entries(self.key, after=after, before=self.head.next, limit=size, pinned=pinned)
+            if whole and not count and piece and piece[0].message.role == "tool":
+                raise self._torn(piece[0])
+            if pinned is None or not pinned:
+                self._check_units(piece)
             yield from piece
+            count += len(piece)
             if len(piece) < size:
+                if whole and pinned is not True:
+                    self.check(count if pinned is None else count + len(self.pins()))
                 return
             after, size = piece[-1].seq, min(2 * size, LARGEST_PIECE)
+
+
+    def check(self, count: int) -> None:
+        """Of all entries, or Corrupt."""
+        if count != self.length:
+            raise corrupt(f"the log {shown(self.key)} counts {self.length} entries, and {count} are there; {WAY_OUT}")
+
+    def _check_units(self, entries: Sequence[Entry]) -> None:
+        """A tool result stands behind its call, or another result of the unit; what comes before the first is not known here."""
+        calls: tuple[str, ...] | None = None
+        for entry in entries:
+            message = entry.message
+            if message.role != "tool":
+                calls = tuple([call.id for call in message.calls]) if message.calls else ()
+            elif calls is not None and message.call_id not in calls:
+                raise self._torn(entry)
+
+    def _torn(self, entry: Entry) -> MemoryFailure:
+        return corrupt(f"in the log {shown(self.key)} entry {entry.seq} is a tool result without its call; {WAY_OUT}")
 
 
 class Changed:

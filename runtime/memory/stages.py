@@ -13,7 +13,7 @@ from .tokens import arguments_text, count_text, count_with, longest_prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .entries import Unit
     from .policy import Policy
@@ -119,14 +119,14 @@ def _clipped_entry(policy: Policy, entry: Entry, limit: int) -> Entry:
     return shown_as(entry, Msg("tool", text, (), message.call_id, message.is_error), policy.counter)
 
 
-def without_tools(messages: list[Msg]) -> list[Msg]:
-    """M-4.20: for a request that offers no tools each tool unit becomes one assistant text."""
+def without_tools(messages: list[Msg], stays: Callable[[Msg], bool] = lambda message: False) -> list[Msg]:
+    """M-4.20: for a request that offers no tools each tool unit becomes one assistant text, unless its message `stays`."""
     made: list[Msg] = []
     at = 0
     while at < len(messages):
         message = messages[at]
         at += 1
-        if not message.calls:
+        if not message.calls or stays(message):
             made.append(message)
             continue
         results = {}

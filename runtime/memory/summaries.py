@@ -11,6 +11,7 @@ from .entries import Entry, ViewState, units
 from .errors import MemoryFailure
 from .source import StoredLog
 from .stages import of_roles
+from .stores.operations import IN_PLACE
 from .stores.protocol import Batch, Head
 from .tokens import count_text, longest_prefix
 from .views import view_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from .memory import Memory
     from .policy import Policy
+    from .stores.operations import Operations
 
     Summarise = Callable[[str, list[Entry]], Awaitable[str]]
     """Previous text and new entries to the new text (M-9.1)."""
@@ -117,16 +119,16 @@ def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
     return list(leaving(memory.policy, log.length, log.head.tokens, log.forward(pinned=False), [], min(upto)))
 
 
-async def refresh(memory: Memory, view: str, summarise: Summarise) -> str | None:
+async def refresh(memory: Memory, view: str, summarise: Summarise, operations: Operations = IN_PLACE) -> str | None:
     """Fold if due. The reason when it failed, else None (M-9.6)."""
     try:
-        fold = due_fold(memory, view)
+        fold = await operations.use(lambda: due_fold(memory, view))
         if fold is None:
             return None
         text = await summarise(fold.previous, fold.entries)
         if not text:
             raise ValueError("the summariser gave no text")
-        store_fold(memory, fold, text)
+        await operations.use(lambda: store_fold(memory, fold, text))
         return None
     except Exception as error:
         reason = str(error) or type(error).__name__

@@ -6,11 +6,12 @@ providers, retries, the machine.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from ..records import Msg
 from .changes import Draft
-from .entries import Turn, check_units
+from .entries import Turn, check_units, state_part
 from .errors import MemoryFailure, nested, overflow
 from .tokens import count_text, total
 from .views import Recalled, request_head
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn, Protocol
 
-    from ..records import Call
+    from ..records import Call, ProviderState
     from .memory import Learn, Memory
     from .policy import Policy
     from .stores.protocol import Head
@@ -53,7 +54,7 @@ class Run:
 
     __slots__ = (
         "target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended",
-        "accesses",
+        "accesses", "stored",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +81,8 @@ class Run:
         self.rounds: list[Draft] = []
         self.writes: list[Draft] = []
         self.ended = False
+        self.stored = False
+        """Its turn is: what is tried again from there on is what follows it."""
         self.accesses: list[Callable[[], object]] = []
         """What the turn counts when it commits: the facts it showed (M-10.15)."""
 
@@ -89,11 +92,20 @@ class Run:
         """A schema retry drops what the failed attempt had in flight (M-5.4)."""
         self.rounds.clear()
 
-    def add_round(self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None) -> None:
+    def add_round(
+        self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
+        state: ProviderState | None = None,
+    ) -> None:  # fmt: skip
         """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
-        self.rounds.append(Draft(Msg("assistant", text, calls), "model", by=self.by, tokens=tokens))
+        said = self._said(text, calls, state)
+        self.rounds.append(Draft(said, "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
-        self._tell_step([Msg("assistant", text, calls), *results])
+        self._tell_step([said, *results])
+
+    def _said(self, text: str, calls: Sequence[Call] = (), state: ProviderState | None = None) -> Msg:
+        """A reply as it is stored: with what its provider wants back, where rounds are stored too (M-5.25)."""
+        keeps = self.target is not None and self.target.policy.tools and state is not None and state_part(state) is not None
+        return Msg("assistant", text, calls, state=state if keeps else None)
 
     def _tell_step(self, messages: Sequence[Msg], more: int = 0) -> None:
         """Of each reply, one with calls when their results are there, the last, which is one more, when the turn is stored
@@ -108,19 +120,25 @@ class Run:
 
     # ------------------------------------------------------------ the end
 
-    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> list[Msg]:
+    def commit(
+        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None
+    ) -> list[Msg]:
         """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
         self.ended = True
-        answer = Msg("assistant", reply)
+        answer = self._said(reply, (), state)
         if self.target is not None:
-            prompt = self._prompt()
-            last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
-            self.target.end_ephemeral()
-            stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
-            self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
-            self._tell_step([answer], 1)
-            for access in self.accesses:
-                access()
+            if not self.stored:
+                prompt = self._prompt()
+                last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
+                self.target.end_ephemeral()
+                stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
+                self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
+                self.stored = True
+                self._tell_step([answer], 1)
+            while self.accesses:
+                with suppress(MemoryFailure):  # the turn stands
+                    self.accesses[0]()
+                del self.accesses[0]
         asked = [message for message in self.prompt if message.role != "system"]
         return [*asked, *[draft.message for draft in self.rounds], answer] if self.rounds else [*asked, answer]
 
@@ -169,25 +187,41 @@ class Run:
                 memory.tell("memory:conflict", {**conflict, "branch": None})
                 raise
             name = f"conflict-{self.run_id}"
-            memory.fork_at(snapshot, name).write(drafts, turn, learn=learn)
+            self._branch(memory, snapshot, name).write(drafts, turn, learn=learn)
             memory.tell("memory:conflict", {**conflict, "branch": name})
+
+    def _branch(self, memory: Memory, snapshot: Head, name: str) -> Memory:
+        """That of this run alone: it is there when its turn had to wait for the store."""
+        try:
+            return memory.fork_at(snapshot, name)
+        except MemoryFailure as failure:
+            if failure.variant != "Exists":
+                raise
+            return memory.branch(name)
 
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
         """The run failed: nothing is stored, but for `Record` after at least one reply part (M-5.11, M-5.12). `cause` is one of
         RECORDABLE or empty."""
+        record = self.roll_back(reason, text, cause=cause)
+        if record is not None:
+            record()
+
+    def roll_back(self, reason: str, text: str = "", *, cause: str = "") -> Callable[[], object] | None:
+        """`abandon` up to what it stores, which is what this gives, if anything."""
         if self.ended:
-            return
+            return None
         self.ended = True
         memory = self.target
         if memory is None:
-            return
+            return None
         memory.end_ephemeral()
         memory.tell("memory:rollback", {"run": self.run_id, "reason": reason})
         if memory.policy.on_failure == "Record" and cause in RECORDABLE and (text or self.rounds):
             note = f"[interrupted: {reason}]"
             last = Draft(Msg("assistant", f"{text}\n{note}" if text else note), "host", by=self.by)
             rounds = _completed(self.rounds) if memory.policy.tools else []
-            self._store([*self._prompt(), *rounds, last], 0, 0)
+            return partial(self._store, [*self._prompt(), *rounds, last], 0, 0)
+        return None
 
 
 class Frame:
@@ -284,7 +318,7 @@ def open_run(
     for view, element in zip(views, attached, strict=True):
         if view.overflows:
             element.memory.tell("memory:overflow", {"needed": view.needed, "budget": view.budget})
-    head, lead = request_head(views, system, tools_offered)
+    head, lead = request_head(views, system, tools_offered, [element.memory for element in attached])
     target = attached[-1].memory if auto and attached else None
     snapshot = snapshots[-1] if target is not None else None
     run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
@@ -306,15 +340,13 @@ def views_of(
     tokens: int | None = None,
     recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
-    """One view per element, an entry only in the first that has it (M-9.12)."""
+    """One view per element, each as it would be alone (M-9.12)."""
     asked = asked_text(prompt)
     weight = total(prompt)
     shares = None if tokens is None else _shares(attached, tokens, system, weight)
     views: list[View] = []
     heads: list[Head] = []
-    taken: dict[Memory, set[int]] = {}
     for number, element in enumerate(attached):
-        shown = taken.setdefault(element.memory, set())
         view, head = element.memory.view(
             system=system if shares is None else None,
             prompt_tokens=weight,
@@ -322,27 +354,23 @@ def views_of(
             policy=element.policy,
             name=element.view,
             budget=None if shares is None else shares[number],
-            taken=frozenset(shown),
         )
-        if len(attached) > 1:
-            shown.update(view.seqs)
         views.append(view)
         heads.append(head)
     return views, heads
 
 
 def _shares(attached: Sequence[Attached], tokens: int, system: str | None, prompt: int) -> list[int]:
-    """M-9.14: what system message, pins and prompt leave is divided by weight; each share has its own pins on top."""
-    pins: list[int] = []
-    counted: dict[Memory, set[int]] = {}
-    for element in attached:
-        known = counted.setdefault(element.memory, set())
-        found = [entry for entry in element.memory.pins(element.policy) if entry.seq not in known]
-        known.update(entry.seq for entry in found)
-        pins.append(sum(entry.tokens for entry in found))
-    needed = (0 if system is None else count_text(system)) + sum(pins)
+    """M-9.14: what system message, pins and prompt leave is divided by weight; each share has the pins of its view on top."""
+    pins = [element.memory.pins(element.policy) for element in attached]
+    counted: dict[Memory, dict[int, int]] = {}
+    for element, own in zip(attached, pins, strict=True):
+        counted.setdefault(element.memory, {}).update((entry.seq, entry.tokens) for entry in own)
+    needed = (0 if system is None else count_text(system)) + sum(sum(known.values()) for known in counted.values())
     if needed > tokens:
         raise overflow(needed, tokens, [seq for known in counted.values() for seq in sorted(known)])
     rest = max(tokens - needed - prompt, 0)
     weights = [element.policy.weight for element in attached]
-    return [rest * weight // sum(weights) + own for weight, own in zip(weights, pins, strict=True)]
+    return [
+        rest * weight // sum(weights) + sum(entry.tokens for entry in own) for weight, own in zip(weights, pins, strict=True)
+    ]

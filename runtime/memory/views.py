@@ -9,13 +9,13 @@ from __future__ import annotations
 from operator import attrgetter
 
 from ..records import Msg
-from .entries import check_units, units_back
+from .entries import check_units, units, units_back
 from .errors import overflow
 from .tokens import count_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import TypeAlias
 
     from .entries import Entry, Unit, ViewState
@@ -56,10 +56,10 @@ class View:
 
     `before`: pinned messages older than the window; `window`; `texts`: (inject, role, text) of summary and facts, in this order.
     `entries` are the shown ones. `left_out`: reason to number of messages. `needed` exceeds `budget` when more had to
-    be shown than it allows (`memory:overflow`), both None without a budget.
+    be shown than it allows (`memory:overflow`), both None without a budget. `is_shaped`: a function made its messages (M-4.13).
     """
 
-    __slots__ = ("before", "window", "texts", "entries", "left_out", "needed", "budget")
+    __slots__ = ("before", "window", "texts", "entries", "left_out", "needed", "budget", "is_shaped")
 
     def __init__(self, before: list[Entry], window: list[Entry], texts: list[Text]) -> None:
         self.before = [entry.message for entry in before]
@@ -69,6 +69,7 @@ class View:
         self.left_out: dict[str, int] = {}
         self.needed: int | None = None
         self.budget: int | None = None
+        self.is_shaped = False
 
     @property
     def seqs(self) -> list[int]:
@@ -105,15 +106,52 @@ def with_lead(lead: str, prompt: str) -> str:
     return f"{lead}\n\n{prompt}" if lead else prompt
 
 
-def request_head(views: Sequence[View], system: str | None, tools_offered: bool) -> tuple[list[Msg], str]:
-    """Parts 1 to 5 of M-4.17 for one view or a list of them (M-9.12), and the lead of the prompt."""
+def request_head(
+    views: Sequence[View], system: str | None, tools_offered: bool, logs: Sequence[object] = ()
+) -> tuple[list[Msg], str]:
+    """Parts 1 to 5 of M-4.17 for one view or a list of them (M-9.12), and the lead of the prompt. `logs`: for a list, the log
+    that each view is of; those of one log are shown as one."""
     system_texts = [] if system is None else [system]
     system_texts += [text for text in (view.joined("System") for view in views) if text]
     head = [Msg("system", "\n\n".join(system_texts))] if system_texts else []
-    for view in views:
+    for view in views if len(views) == 1 else united(views, logs):
         middle = view.middle()
         head += middle if tools_offered or not any(message.calls for message in middle) else _without_tools(middle)
     return head, "\n\n".join(text for text in (view.joined("Prompt") for view in views) if text)
+
+
+def united(views: Sequence[View], logs: Sequence[object]) -> list[View]:
+    """A list of views with those of one log as one, in the place of its first (M-9.12): what any of them shows, each unit once,
+    in log order, and the texts of each. A view with a `shape` stands for itself, and what it was given no other shows."""
+    by_log: dict[int, list[View]] = {}
+    order: list[list[View]] = []
+    made: dict[int, set[int]] = {}
+    for view, log in zip(views, logs, strict=True):
+        if view.is_shaped:
+            order.append([view])
+            made.setdefault(id(log), set()).update(view.seqs)
+        elif id(log) in by_log:
+            by_log[id(log)].append(view)
+        else:
+            order.append(by_log.setdefault(id(log), [view]))
+    hidden = {id(group): made.get(log, set()) for log, group in by_log.items()}
+    return [_as_one(group, hidden.get(id(group), set())) for group in order]
+
+
+def _as_one(group: list[View], hidden: set[int]) -> View:
+    if len(group) == 1 and not hidden:
+        return group[0]
+    shown: dict[int, Unit] = {}
+    for view in group:
+        for unit in units(view.entries):
+            whole = shown.setdefault(unit[0].seq, unit)
+            if len(unit) > len(whole):  # another one shows its results too
+                shown[unit[0].seq] = unit
+    windows = [view.entries[len(view.before)].seq for view in group if view.window]
+    first = min(windows, default=None)
+    entries = [entry for seq in sorted(shown) if seq not in hidden for entry in shown[seq]]
+    before = [entry for entry in entries if first is None or entry.seq < first]
+    return View(before, entries[len(before) :], [text for view in group for text in view.texts])
 
 
 def _without_tools(messages: list[Msg]) -> list[Msg]:
@@ -134,15 +172,14 @@ def view_of(
     prompt_tokens: int = 0,
     recalled: Recalled | None = None,
     budget: int | None = None,
-    taken: frozenset[int] = frozenset(),
 ) -> View:
     """The view of a policy. `budget` is that of the policy unless a list of views gives a share of its own, which then counts
-    neither system message nor prompt; `taken` are seqs an earlier view of the list shows (M-9.12)."""
-    if policy.only_window and budget is None and recalled is None and not taken:
+    neither system message nor prompt."""
+    if policy.only_window and budget is None and recalled is None:
         return _plain_window(policy.window, source)
     if policy.pins_in_view:
         source = _pinned(policy, source)
-    pins = [entry for entry in source.pins() if entry.seq not in taken]
+    pins = source.pins()
     texts = _texts(policy, state, recalled)
     if budget is None and policy.tokens is None:
         room, fixed = None, 0
@@ -151,7 +188,7 @@ def view_of(
         fixed = _fit(pins, texts, outside, budget if budget is not None else policy.tokens, system)
         room = (budget if budget is not None else policy.tokens or 0) - fixed
     left_out: dict[str, int] = {}
-    shown, missed = _window(policy, source, state, pins, room, left_out, taken)
+    shown, missed = _window(policy, source, state, pins, room, left_out)
     first = shown[0].seq if shown else None
     before = [pin for pin in pins if first is None or pin.seq < first]
     window = shown if len(before) == len(pins) else sorted([*shown, *pins[len(before) :]], key=SEQ)
@@ -242,7 +279,6 @@ def _window(
     pins: list[Entry],
     room: int | None,
     left_out: dict[str, int],
-    taken: frozenset[int],
 ) -> tuple[list[Entry], int]:
     """Shown unpinned entries in log order, and the tokens of uncovered units the budget had no room for."""
     kept: list[Unit] = []
@@ -252,7 +288,7 @@ def _window(
     missed = seen = 0
     reason = ""
     used = 0
-    for unit in visible(policy, _fresh(source, taken), {pin.turn for pin in pins}, left_out):
+    for unit in visible(policy, units_back(source.back()), {pin.turn for pin in pins}, left_out):
         reason = gate.refuses(unit)
         if not reason and room is not None and used + _weight(unit) > room:
             reason = "tokens"
@@ -263,14 +299,9 @@ def _window(
         seen += len(unit)
         kept.append(unit)
     if reason:
-        left_out[reason] = source.length - len(pins) - len(taken) - seen - sum(left_out.values())
+        left_out[reason] = source.length - len(pins) - seen - sum(left_out.values())
     kept.reverse()
     return [entry for unit in kept for entry in unit], missed
-
-
-def _fresh(source: Source, taken: frozenset[int]) -> Iterator[Unit]:
-    found = units_back(source.back())
-    return (unit for unit in found if unit[0].seq not in taken) if taken else found
 
 
 def _weight(unit: Unit) -> int:
@@ -308,10 +339,25 @@ class _Gate:
 def _shaped(policy: Policy, view: View) -> View:
     if policy.shape is None:
         return view
-    shaped = list(policy.shape([*view.before, *view.window]))
+    shown = [*view.before, *view.window]
+    shaped = list(policy.shape(shown))
     check_units(shaped)
-    view.before, view.window = [], shaped
+    if any(message.state is not None for message in shown):
+        shaped = _with_states(shaped, shown)
+    view.before, view.window, view.is_shaped = [], shaped, True
     return view
+
+
+def _with_states(shaped: list[Msg], shown: list[Msg]) -> list[Msg]:
+    """What providers want back goes with the messages that are given back as they were (M-5.25)."""
+    left = [message for message in shown if message.state is not None]
+    made = []
+    for message in shaped:
+        same = next((one for one in left if one.as_json() == message.as_json()), None)
+        if same is not None:
+            left.remove(same)
+        made.append(message if same is None else same)
+    return made
 
 
 # ---------------------------------------------------------------- the stored cut

@@ -16,7 +16,9 @@ from ..calls import answered, answered_with_schema
 from ..children import Missing, NotStarted, environment, start_process
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..guard import Denied
+from ..host_failures import model_text
 from ..settled import Settled
+from ..system import Unsupported
 from ..translation import failed, response_value
 from ..validators import validators
 from .models import committed
@@ -52,7 +54,7 @@ async def _listened(run: Running, calls: AgentCalls, effect: Effect) -> Any:
         run.runtime_emit("listen:complete", {"agent": agent, "duration_ms": round((run.host.now() - started) * 1000)})
     else:
         error = outcome.value
-        run.runtime_emit("listen:error", {"agent": agent, "error": getattr(error, "message", None) or str(error)})
+        run.runtime_emit("listen:error", {"agent": agent, "error": model_text(error)})
     return outcome
 
 
@@ -76,7 +78,7 @@ class AgentCalls:
             context = () if call.context is UNSET else (plain(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))
             services = self.run.services.asking(sender, "agent_calls")
-            conversation = self._conversation(effect, call)
+            conversation = await self._conversation(effect, call)
             name = run_id(self.run, call.agent, number, conversation)
             after = conversation.fold if conversation is not None and conversation.folds else None
             if call.schema is None:
@@ -92,11 +94,11 @@ class AgentCalls:
         except HandlerLeft as left:
             return left.outcome
 
-    def _conversation(self, effect: Effect, call: AgentCall) -> Conversation | None:
+    async def _conversation(self, effect: Effect, call: AgentCall) -> Conversation | None:
         """What records the turn; the agent never sees it (O-3.27)."""
         if call.memory is None or call.memory is UNSET:
             return None
-        return conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+        return await conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
 
     def _settings(self, name: str) -> AgentSettings:
         if name not in self.settings:
@@ -148,6 +150,8 @@ async def launch(run: Running, settings: AgentSettings) -> Child:
     except Missing as missing:
         message = f"{missing.message}, which the agent sees as {missing.name}"
         raise origin.failure("AgentError", "SpawnFailed", message) from None
+    except Unsupported as unsupported:
+        raise origin.failure("AgentError", "Unsupported", unsupported.message) from None
     except NotStarted as failure:
         raise origin.failure("AgentError", "SpawnFailed", failure.message, CONNECTION) from None
     except Denied as denied:

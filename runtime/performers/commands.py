@@ -9,6 +9,7 @@ from ...vm.values import Err, ErrorValue, Ok
 from ..children import NotStarted, environment, split_command, start_process
 from ..guard import Denied, denied_error
 from ..outside_text import whole_text
+from ..system import Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ async def perform(run: Running, effect: Effect) -> Any:
         child = await start_process(run, PLACE["tool"], words, environment(run, {}), run.host.folder)
     except Denied as denied:
         return denied_error("ToolError", denied, **PLACE)
+    except Unsupported as unsupported:
+        return _failed("Unsupported", unsupported.message)
     except NotStarted as failure:
         return _failed("ExecutionFailed", run.redactor.clean(failure.message))
     try:

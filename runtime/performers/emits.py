@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...vm.values import Err, ErrorValue, Ok
 from ..emits import NoListener
+from ..host_failures import message_and_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +31,16 @@ async def perform(run: Running, effect: Effect) -> Any:
     except TimeoutError:
         return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
     except HandlerFailed as failed:
-        return _failed("HandlerFailed", run.redactor.clean(str(failed)), emit)
+        message, fields = message_and_fields(run.redactor.clean, f"the answer on {emit.channel}", failed.error)
+        return _failed("HandlerFailed", message, emit, **fields)
 
 
 class HandlerFailed(Exception):
-    """The handler of the host raised; the text is its message."""
+    """The handler of the host raised `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
 
 
 async def _answer(run: Running, effect: Effect, timeout_ms: int | None) -> Any:
@@ -53,8 +59,8 @@ async def _handled(run: Running, effect: Effect) -> Any:
     except NoListener:
         raise
     except Exception as error:
-        raise HandlerFailed(str(error) or type(error).__name__) from None
+        raise HandlerFailed(error) from None
 
 
-def _failed(variant: str, message: str, emit: EmitPayload) -> Err:
-    return Err(ErrorValue("EmitError", variant, message, {"channel": emit.channel}))
+def _failed(variant: str, message: str, emit: EmitPayload, **fields: Any) -> Err:
+    return Err(ErrorValue("EmitError", variant, message, {"channel": emit.channel, **fields}))

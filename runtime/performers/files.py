@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import errno
 
+from ...vm.panics import Panic
 from ...vm.values import Array, Err, ErrorValue, Ok
 from ...vm.values.limits import with_strings_of
 from ..files.operations import OPERATIONS, Failed, failure_of
 from ..files.roots import Roots
 from ..files.walk import Outside, Spot, walk
 from ..guard import Access, Denied, denied_error, denied_panic, guarded, permissions_of
+from ..system import Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +28,16 @@ EVERYTHING = ("/",)
 
 
 async def perform(run: Running, effect: Effect) -> Any:
-    files = run.state.get("file")
-    if files is None:
-        files = run.state["file"] = Files(run)
     operation, path, *rest = effect.payload
     try:
+        files = run.state.get("file")
+        if files is None:
+            files = run.state["file"] = Files(run)
         found = await files.access(operation, path, rest)
+    except Unsupported as unsupported:
+        if operation == "exists":
+            raise run.machine.placed(effect.task, Panic("P013", unsupported.message)) from None
+        return Err(ErrorValue("FsError", "Unsupported", unsupported.message, {"path": path}))
     except Denied as denied:
         if operation == "exists":
             raise denied_panic(run, effect, denied) from None
@@ -78,16 +84,19 @@ class Files:
             raise failure_of(error) from None
 
     def _reach(self, capability: str, path: str, follow: bool) -> Spot | OSError | None:
-        """Where the path ends in a granted root, or why it cannot be walked; None when it is in none or leads out."""
+        """Where the path ends in a granted root, or why it cannot be walked; None when it is in none or leads out. One root
+        that it leads out of does not keep another from granting it (G-8.9)."""
         if "\0" in path:
             return OSError(errno.EINVAL, "a path holds no NUL")
-        found = self.roots[capability].find(path)
-        try:
-            return None if found is None else walk(*found, follow=follow)
-        except Outside:
-            return None
-        except OSError as error:
-            return error
+        failure: OSError | None = None
+        for root, components in self.roots[capability].find(path):
+            try:
+                return walk(root, components, follow=follow)
+            except Outside:
+                continue
+            except OSError as error:
+                failure = failure or error
+        return failure
 
     def close(self) -> None:
         for roots in self.roots.values():

@@ -1,16 +1,21 @@
-"""Direct writes that wait: for vectors of facts (M-10.16), and for the turn lock of their memory (M-5.17). The method itself is
-performed when the task goes on.
+"""Methods of memories that wait: for vectors of facts (M-10.16), for the turn lock of their memory (M-5.17), for its store
+(G-12.7). The method itself is performed when the task goes on.
 
-Must not know: how facts are ranked, which embedder it is, who holds the lock.
+Must not know: how facts are ranked, which embedder it is, who holds the lock, which store it is.
 """
 
 from __future__ import annotations
 
-from ...vm.handles import EMBEDDED
+from contextlib import suppress
+
+from ...vm.context_slots import is_slot_method, slot_method
 from ...vm.panics import Panic
+from ...vm.signals import Invoke
 from ...vm.values import KeyedRef
 from ..attached import turn_locks
 from ..jobs import gather
+from ..memory.declared import EMBEDDED
+from ..memory.direct import of_failure
 from ..memory.direct_facts import drafted
 from ..memory.errors import InvalidValue, MemoryFailure
 from ..memory.lacking_vectors import pending, store_pending
@@ -32,54 +37,67 @@ if TYPE_CHECKING:
 async def perform(run: Running, effect: Effect) -> Any:
     use: MemoryUse = effect.payload
     if type(use.memory) is KeyedRef:
-        return await _erase_keys(run, effect, use.memory, *use.arguments)
+        return await _of_keys(run, effect, use.memory, use.method, *use.arguments)
+    if is_slot_method(use.method):
+        return await _of_slot(run, effect, use)
     stores = use.method not in ("recall", "view")
     turn: HeldTurn | None = None
+    embeds = use.method in EMBEDDED and run.memories.embeds(use.memory) and not run.memories.initialising
+    memories, operations = run.memories, run.operations
     try:
-        opened = run.memories.at(use.memory)
-        memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
-        if run.memories.waits(use.memory, use.method, effect.task):
-            turn = await _held(run, effect, memory, lambda: [memory])
-        if memory.embedding is not None and use.method in EMBEDDED:
-            await memory.embedding.fill(_texts(memory, effect.task.path, use, stores))
+        waits = await operations.use(lambda: memories.waits(use.memory, use.method, effect.task))
+        memory: Memory | None = await operations.use(lambda: _opened(run, use)) if waits or embeds else None
+        if waits and memory is not None:
+            turn = await _held(run, effect, memory)
+        if embeds and memory is not None and memory.embedding is not None:
+            await memory.embedding.fill(await operations.use(lambda: _texts(memory, effect.task.path, use, stores)))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
-        raise Panic("P451", failure.message) from None
+        return of_failure(use.method, failure)
 
     def commit() -> Any:
-        try:
-            value = _performed(run, use, effect.task)
-        finally:
-            if turn is not None:
-                turn.close()
-        if stores and memory.embedding is not None:
-            store_pending(memory)
-        return value
+        return memories.perform(use.memory, use.method, use.arguments, effect.task)
 
-    return Settled(commit)
+    async def after() -> None:
+        with suppress(MemoryFailure):  # what was asked for is done: vectors come with a later commit
+            if memory is not None:
+                await operations.use(lambda: store_pending(memory))
+
+    return Settled(commit, after if stores and embeds else None, (lambda: None) if turn is None else turn.close)
 
 
-async def _erase_keys(run: Running, effect: Effect, ref: KeyedRef, values: dict[str, Any]) -> Any:
-    """`erase` of a keyed memory, when it has the turn locks of all these keys (M-7.3)."""
+def _opened(run: Running, use: MemoryUse) -> Memory:
+    opened = run.memories.at(use.memory)
+    memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+    return memory
+
+
+async def _of_slot(run: Running, effect: Effect, use: MemoryUse) -> Any:
+    """What the code of a program reads or writes of a context, with its default where it has none."""
+    machine: Any = run.machine
+    value = await run.operations.use(
+        lambda: slot_method(machine, effect.task, use.memory, use.method, use.arguments), effect
+    )
+    return await run.call(effect, value.code, value.arguments) if type(value) is Invoke else value
+
+
+async def _of_keys(run: Running, effect: Effect, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+    """`keys`; `erase` of a keyed memory, when it has the turn locks of all these keys (M-7.3)."""
     turn: HeldTurn | None = None
+    memories, operations = run.memories, run.operations
     try:
-        if not run.memories.within_keys(ref, values, effect.task):
-            turn = await _held(run, effect, None, lambda: run.memories.with_keys(ref, values))
+        locks = ref.name in memories.serial and method == "erase"
+        if locks and not await operations.use(lambda: memories.within_keys(ref, values, effect.task)):
+            turn = await _held(run, effect, None, lambda: memories.with_keys(ref, values))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
         value = failed(failure)
         return Settled(lambda: value)
-
-    def commit() -> Any:
-        try:
-            return run.memories.keyed(ref, "erase", values, effect.task)
-        finally:
-            if turn is not None:
-                turn.close()
-
-    return Settled(commit)
+    return Settled(
+        lambda: memories.keyed(ref, method, values, effect.task), over=(lambda: None) if turn is None else turn.close
+    )
 
 
 class HeldTurn:
@@ -93,11 +111,14 @@ class HeldTurn:
         self.close = give_back
 
 
-async def _held(run: Running, effect: Effect, memory: Memory | None, wanted: Callable[[], list[Memory]]) -> HeldTurn:
-    """`wanted`: the memories whose locks are taken, in the order of their keys, so that two who take several do not wait for each
-    other; then those that were begun meanwhile. `memory`: the only one."""
+async def _held(
+    run: Running, effect: Effect, memory: Memory | None, several: Callable[[], list[Memory]] = list
+) -> HeldTurn:
+    """`several`: the memories whose locks are taken, in the order of their keys, so that two who take several do not wait for
+    each other; then those that were begun meanwhile. `memory`: the only one."""
     held: list[tuple[TurnLocks, Memory]] = []
     turns = run.memories.turns
+    wanted = several if memory is None else lambda: [memory]
 
     def give_back() -> None:
         turns.pop(effect, None)
@@ -106,7 +127,7 @@ async def _held(run: Running, effect: Effect, memory: Memory | None, wanted: Cal
             locks.release(memory)
 
     async def take() -> None:
-        while missing := [one for one in wanted() if all(one != mine for _, mine in held)]:
+        while missing := [one for one in await run.operations.use(wanted) if all(one != mine for _, mine in held)]:
             for one in missing:
                 locks = turn_locks(run, one)
                 assert locks is not None, "only memories with Serial wait"
@@ -120,15 +141,6 @@ async def _held(run: Running, effect: Effect, memory: Memory | None, wanted: Cal
         raise
     made = turns[effect] = HeldTurn(memory, give_back)
     return made
-
-
-def _performed(run: Running, use: MemoryUse, task: Any) -> Any:
-    if use.method not in ("append", "clear"):
-        return run.memories.perform(use.memory, use.method, use.arguments, task)
-    try:
-        return getattr(run.memories.written(use.memory, task), use.method)(*use.arguments)
-    except MemoryFailure as failure:
-        raise Panic("P451", failure.message) from None
 
 
 def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]:

@@ -100,7 +100,7 @@ class ModelCalls:
         offered = await self._offered(effect, instance)
         if offered is not None:
             settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
-        conversation = self._conversation(effect, call)
+        conversation = await self._conversation(effect, call)
         name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
         after = conversation.fold if conversation is not None and conversation.folds else None
         if call.method == "stream":
@@ -133,7 +133,7 @@ class ModelCalls:
         settings = self._settings(instance, call)
         user = Msg("user", call.prompt)
         try:
-            conversation = self._conversation(effect, call)
+            conversation = await self._conversation(effect, call)
             if conversation is None:
                 return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])
             offered = bool(call.tools or (call.own_tools and instance.model.tools))
@@ -168,13 +168,13 @@ class ModelCalls:
         offers = await offers_of(self.run, handles, instance.tools, call.model)
         return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
 
-    def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
+    async def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""
         attached = call.memory
         if attached is UNSET:
             model: Model = self.models[call.model][1]
             attached = None if model.memory is None else self.run.program.memories[model.memory]
-        return None if attached is None else conversation(self.run, effect, attached, call.auto, call.model, call.turn)
+        return None if attached is None else await conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 
 def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:

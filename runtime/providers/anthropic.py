@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from ..records import Call, Reply
 from ..schema.json_text import compact_json
-from .sdk import Refusal, SdkProvider, Unreadable, count, parsed_arguments, part, stream_failure
+from .json_fields import Fields, Unreadable, object_in
+from .sdk import Refusal, SdkProvider, require_countable, stream_failure
+from .usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..records import Msg, Request, ToolChoice, ToolDef
@@ -32,11 +34,22 @@ FINISH = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool",
 }
+# What a delta adds to, by its type; thinking and its signature are replayed verbatim in the tool rounds of the call.
+INPUT_JSON = "partial_json"
+GROWS = {"text_delta": "text", "input_json_delta": INPUT_JSON, "thinking_delta": "thinking", "signature_delta": "signature"}
+# Blocks and their parts that the record of a message has.
+OF_A_BLOCK: dict[Any, frozenset[str]] = {
+    "text": frozenset(("type", "text")),
+    "tool_use": frozenset(("type", "id", "name", "input")),
+}
+NOTHING: frozenset[str] = frozenset()
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class Anthropic(SdkProvider):
     package = "anthropic"
+    wire = "messages"
+    raw_form = list
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         client = sdk.AsyncAnthropic(
@@ -56,7 +69,7 @@ class Anthropic(SdkProvider):
         arguments: Json = {
             "model": request.model,
             "max_tokens": params.get("max_tokens", DEFAULT_MAX_TOKENS),
-            "messages": lower_messages([m for m in request.messages if m.role != "system"]),
+            "messages": lower_messages([m for m in request.messages if m.role != "system"], lambda m: self.returned(m, request)),
         }
         system = [_filled(m.content) for m in request.messages if m.role == "system"]
         if system:
@@ -77,84 +90,135 @@ class Anthropic(SdkProvider):
             arguments["stream"] = True
         return arguments
 
-    async def create(self, client: Any, arguments: Json) -> Any:
-        return await client.messages.with_raw_response.create(**arguments)
+    def create(self, client: Any) -> Any:
+        return client.messages.with_streaming_response.create
 
-    def piece(self, event: Json, whole: Json) -> str:
-        kind = event.get("type")
-        if kind == "error":
-            raise stream_failure(event)
-        if kind == "message_start":
-            whole.update(part(event, "message", dict))
-            whole["content"] = []
-        elif kind == "content_block_start":
-            part(whole, "content", list).append({**part(event, "content_block", dict)})
-        elif kind == "content_block_delta":
-            return _grown(_last_block(whole), part(event, "delta", dict))
-        elif kind == "content_block_stop":
-            _closed(_last_block(whole))
-        elif kind == "message_delta":
-            whole.update(part(event, "delta", dict))
-            whole["usage"] = {**(whole.get("usage") or {}), **(event.get("usage") or {})}
-        return ""
+    def says_more(self, raw: list[Any]) -> bool:
+        return not all(isinstance(block, dict) and _said(block) <= OF_A_BLOCK.get(_type_of(block), NOTHING) for block in raw)
 
-    def read(self, data: Json) -> Reply:
-        content = part(data, "content", list)
-        finish = data.get("stop_reason")
+    def growing(self) -> MessageStream:
+        return MessageStream()
+
+    def read(self, data: Fields) -> Reply:
+        content = data.records("content")
+        finish = data.text_or("stop_reason")
         if finish == "refusal":
             raise Refusal("the model refused")
         if finish not in FINISH:
-            raise Unreadable(f"unknown stop_reason {finish}")
-        usage = data.get("usage")
+            raise Unreadable(f"unknown stop_reason {finish}" if finish else "the reply has no stop_reason")
+        usage = Usage(data.data.get("usage"))
         return Reply(
-            "".join(part(block, "text", str) for block in content if _type_of(block) == "text"),
-            calls=[_call(block) for block in content if _type_of(block) == "tool_use"],
+            "".join([block.text("text") for block in content if block.text("type") == "text"]),
+            calls=[_call(block) for block in content if block.text("type") == "tool_use"],
             finish=FINISH[finish],
-            model=data.get("model") or "",
-            tokens_in=count(usage, *INPUT_TOKENS),
-            tokens_out=count(usage, "output_tokens"),
-            raw=content,
+            model=data.text_or("model"),
+            tokens_in=usage.tokens(*INPUT_TOKENS),
+            tokens_out=usage.tokens("output_tokens"),
+            cached=usage.tokens("cache_read_input_tokens"),
+            cache_write=usage.tokens("cache_creation_input_tokens"),
+            reasoning=usage.tokens_of("output_tokens_details", "thinking_tokens"),
+            reports=usage.reports(INPUT_TOKENS, ("output_tokens",)),
+            raw=[_replayed(block.data) for block in content if not _is_blank(block.data)],
         )
 
 
-def _last_block(whole: Json) -> Json:
-    blocks: list[Json] = part(whole, "content", list)
-    if not blocks:
-        raise Unreadable("a delta before its content block")
-    return blocks[-1]
+class MessageStream:
+    """A reply in the making, block by block."""
+
+    def __init__(self) -> None:
+        self.is_empty = True
+        self._message: Json = {}
+        self._blocks: list[_GrowingBlock] = []
+
+    def take(self, event: Fields) -> str:
+        """The text that an event brings."""
+        kind = event.text_or("type")
+        if kind == "error":
+            raise stream_failure(event)
+        if kind == "message_start":
+            self._message = dict(event.record("message").data)
+            self._blocks = []
+            self.is_empty = False
+        elif kind == "content_block_start":
+            self._start(event)
+        elif kind == "content_block_delta":
+            return self._last(event).take(event.record("delta"))
+        elif kind == "content_block_stop":
+            self._last(event)
+        elif kind == "message_delta":
+            self._message.update(event.record("delta").data)
+            self._message["usage"] = _merged(self._message.get("usage"), event.data.get("usage"))
+        return ""
+
+    def whole(self) -> Fields:
+        return Fields({**self._message, "content": [block.whole() for block in self._blocks]})
+
+    def _start(self, event: Fields) -> None:
+        if self.is_empty or event.position("index", len(self._blocks)) != len(self._blocks):
+            raise Unreadable("the content blocks of the stream are out of order")
+        self._blocks.append(_GrowingBlock(event.record("content_block").data))
+        require_countable(self._blocks)
+
+    def _last(self, event: Fields) -> _GrowingBlock:
+        if not self._blocks or event.position("index", len(self._blocks) - 1) != len(self._blocks) - 1:
+            raise Unreadable("an event of the stream is about another content block than the one before it")
+        return self._blocks[-1]
 
 
-def _grown(block: Json, delta: Json) -> str:
-    """A block with what a delta adds; the text it brings."""
-    kind = delta.get("type")
-    if kind == "text_delta":
-        text: str = part(delta, "text", str)
-        block["text"] = block.get("text", "") + text
-        return text
-    if kind == "input_json_delta":
-        block["json"] = block.get("json", "") + part(delta, "partial_json", str)
-    elif kind in ("thinking_delta", "signature_delta"):  # replayed verbatim in the tool rounds of the call
-        name = kind.removesuffix("_delta")
-        block[name] = block.get(name, "") + part(delta, name, str)
-    return ""
+class _GrowingBlock:
+    """A content block with the parts that deltas add to its texts: of the input of a call they are JSON text."""
+
+    def __init__(self, start: Json) -> None:
+        self.start = start
+        self.parts: dict[str, list[str]] = {}
+
+    def take(self, delta: Fields) -> str:
+        """The text that a delta brings."""
+        kind = delta.text_or("type")
+        name = GROWS.get(kind)
+        if name is None:
+            return ""
+        part = delta.text(name)
+        self.parts.setdefault(name, []).append(part)
+        return part if name == "text" else ""
+
+    def whole(self) -> Json:
+        grown = {name: "".join(parts) for name, parts in self.parts.items()}
+        json = grown.pop(INPUT_JSON, "")
+        texts = {name: Fields(self.start, "a content block").text_or(name) + text for name, text in grown.items()}
+        return {**self.start, **texts, **({"input": object_in(json)} if json else {})}
 
 
-def _closed(block: Json) -> None:
-    """The input of a tool call came as JSON text."""
-    text = block.pop("json", "")
-    if text:
-        block["input"] = parsed_arguments(text)
+def _merged(usage: Any, more: Any) -> Any:
+    """The report at the start with what the end adds; one that is no object spoils the whole."""
+    if more is None:
+        return usage
+    if usage is None:
+        return more
+    return {**usage, **more} if type(usage) is dict and type(more) is dict else False
 
 
-def lower_messages(messages: Sequence[Msg]) -> list[Json]:
-    """Results of one round stand together in one user message (O-1.88); the first message is the user's (O-1.103)."""
+def _is_blank(block: Json) -> bool:
+    """Models write text of white space before their calls, and refuse to read it (O-1.139)."""
+    return block["type"] == "text" and not block["text"].strip()
+
+
+def _replayed(block: Json) -> Json:
+    """A block as it goes back; what was no object as input of a call is none there either."""
+    return {**block, "input": {}} if block["type"] == "tool_use" and type(block.get("input")) is not dict else block
+
+
+def lower_messages(messages: Sequence[Msg], returned: Callable[[Msg], Any] = lambda message: None) -> list[Json]:
+    """`returned` gives the blocks of a message that goes back in Anthropic's own form. Results of one round stand together in one
+    user message (O-1.88); the first message is the user's (O-1.103)."""
     lowered: list[Json] = []
     if messages and messages[0].role != "user":
         lowered.append({"role": "user", "content": CONTINUES})
     results: list[Json] | None = None
     for message in messages:
         if message.role != "tool":
-            lowered.append(_lower_message(message))
+            blocks = returned(message)
+            lowered.append(_lower_message(message) if blocks is None else {"role": "assistant", "content": blocks})
             results = None
             continue
         if results is None:
@@ -173,8 +237,6 @@ def lower_choice(choice: ToolChoice) -> Json:
 
 
 def _lower_message(message: Msg) -> Json:
-    if message.raw is not None:
-        return {"role": "assistant", "content": message.raw}
     if message.calls:
         text: list[Json] = [{"type": "text", "text": message.content}] if message.content.strip() else []
         return {"role": "assistant", "content": text + [_lower_call(call) for call in message.calls]}
@@ -196,10 +258,15 @@ def _filled(content: str) -> str:
     return content if content.strip() else EMPTY
 
 
-def _call(block: Json) -> Call:
-    arguments = block.get("input")
+def _call(block: Fields) -> Call:
+    arguments = block.data.get("input")
     is_object = isinstance(arguments, dict)
-    return Call(part(block, "id", str), part(block, "name", str), arguments if is_object else None, compact_json(arguments))
+    return Call(block.text("id"), block.text("name"), arguments if is_object else None, compact_json(arguments))
+
+
+def _said(block: Json) -> set[str]:
+    """The names of those parts of a block that say anything."""
+    return {name for name, value in block.items() if value is not None}
 
 
 def _type_of(block: Any) -> Any:

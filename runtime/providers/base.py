@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..connections import ConnectionSettings
+    from ..errors import CallFailure
     from ..records import EmbedRequest, Reply, Request
 
 
@@ -29,7 +30,7 @@ class Provider:
         raise NotImplementedError
 
     async def send(self, request: Request) -> Reply:
-        """One provider request within `request.timeout` seconds."""
+        """One provider request within `request.limits`."""
         raise NotImplementedError
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
@@ -44,5 +45,26 @@ class Provider:
         """Gives back connections and processes; sending again opens them anew."""
 
 
+OVER = {
+    "connect": "no connection to {place} within", "first": "the stream did not begin within",
+    "idle": "nothing came of the stream for", "total": "the stream did not end within",
+}  # fmt: skip
+
+
+def timed_out(request: Request | EmbedRequest, limit: str, place: str = "") -> CallFailure:
+    """The failure of a request to `place` whose limit of this name ran out. One that could not connect is a NetworkError
+    (O-1.129)."""
+    limits, origin = request.limits, origin_of(request)
+    streams = getattr(request, "stream", False)
+    if limit == "total" and not streams:
+        seconds, words = limits.call, "no reply within"
+    else:
+        seconds, words = getattr(limits, limit), OVER[limit].format(place=place)
+    name = f" (timeout `{limit}`)" if limits.are_named or (streams and limit != "connect") else ""
+    if limit == "connect":
+        return origin.network(f"{words} {seconds:g} s{name}")
+    return origin.timed_out(limit, seconds, f"{words} {seconds:g} s{name}")
+
+
 def origin_of(request: Request | EmbedRequest) -> Origin:
-    return Origin(request.model, request.connection, request.timeout)
+    return Origin(request.model, request.connection, request.limits.call)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..records import Reply
 from ..schema.json_text import compact_json
 from ..schema.minimal import minimal_instance
-from .base import Provider, origin_of
-from .scripted import pieces, scripted_reply, wait_as_scripted
+from .base import Provider, origin_of, timed_out
+from .scripted import comes_within, pieces, scripted_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +56,18 @@ class WirelessProvider(Provider):
 
     async def _said(self, scripted: Any, request: Request, model: str) -> Reply:
         origin = origin_of(request)
-        await wait_as_scripted(scripted, origin, self._sleep)
+        limit, seconds = first_limit(request)
+        if not await comes_within(seconds, scripted, self._sleep):
+            raise timed_out(request, limit)
         return scripted_reply(scripted, origin, model=model)
+
+
+def first_limit(request: Request) -> tuple[str, float]:
+    """The limit that a reply meets which comes in one go, late or not: of a stream it is the wait for its beginning."""
+    limits = request.limits
+    if not request.stream:
+        return "total", limits.call
+    return ("first", limits.first) if limits.first <= limits.total else ("total", limits.total)
 
 
 class OfflineProvider(WirelessProvider):

@@ -6,27 +6,46 @@ Hands on lowered requests and neutral replies. Must not know: other wires.
 from __future__ import annotations
 
 from ...vm.schema import is_strict_form
-from ..records import Call, Reply
+from ..records import Call, Msg, Reply
 from ..schema.json_text import compact_json
+from .json_fields import Fields, Unreadable, object_in
 from .openai_client import OpenAIProvider
-from .sdk import Refusal, Unreadable, count, parsed_arguments, part, reasoning_tokens, stream_failure
+from .sdk import Refusal, require_countable, stream_failure
+from .unknown_parts import joined, merge
+from .usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..records import Msg, Request, SchemaField, ToolChoice, ToolDef
+    from ..records import Request, SchemaField, ToolChoice, ToolDef
 
     Json = dict[str, Any]
 
+# Parts of a message, of its calls and of their functions that the record has, or that no provider takes back.
+OF_A_MESSAGE = frozenset(("role", "content", "tool_calls", "name", "refusal", "annotations", "audio", "function_call"))
+OF_A_CALL = frozenset(("index", "id", "type", "function"))
+OF_A_FUNCTION = frozenset(("name", "arguments"))
+NOT_TAKEN_BACK = ("refusal", "annotations", "audio")
 FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool"}
 CONTENT_FILTER = "content_filter"
+CONTINUES = "(conversation continues)"
 
 
 class OpenAIChat(OpenAIProvider):
+    wire = "chat"
+    raw_form = dict
+    forms = {
+        "default effort": ("tools with reasoning_effort are not supported",),
+        "bare calls": ("reasoning_content", "thought_signature"),
+    }
+
     def lower(self, request: Request) -> Json:
-        arguments: Json = {"model": request.model, "messages": [m.plain or lower_message(m) for m in request.messages]}
+        messages = [m.plain or self.returned(m, request) or lower_message(m) for m in self._told(request)]
+        arguments: Json = {"model": request.model, "messages": messages}
         if request.tools:
+            if not self.takes("default effort", request.model):
+                arguments["reasoning_effort"] = "none"
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
@@ -39,71 +58,157 @@ class OpenAIChat(OpenAIProvider):
             arguments["stream_options"] = {"include_usage": True}
         return arguments
 
-    async def create(self, client: Any, arguments: Json) -> Any:
-        return await client.chat.completions.with_raw_response.create(**arguments)
+    def _told(self, request: Request) -> list[Msg]:
+        """The messages, in the forms the model takes (O-1.138, O-1.139)."""
+        messages = request.messages
+        if not self.takes("bare calls", request.model):
+            from ..memory.stages import without_tools
 
-    def piece(self, event: Json, whole: Json) -> str:
-        if "error" in event:
-            raise stream_failure(event)
-        if not whole:
-            message: Json = {"role": "assistant", "content": "", "tool_calls": []}
-            whole.update(choices=[{"message": message, "finish_reason": None}])
-        whole["model"] = event.get("model") or whole.get("model")
-        whole["usage"] = event.get("usage") or whole.get("usage")
-        choice = whole["choices"][0]
-        text = ""
-        for arrived in event.get("choices") or ():
-            text += _grown(choice["message"], part(arrived, "delta", dict))
-            choice["finish_reason"] = arrived.get("finish_reason") or choice["finish_reason"]
-        return text
+            messages = without_tools(messages, lambda message: self.returned(message, request) is not None)
+        if self.settings.provider != "google" or not any(message.calls for message in messages):
+            return messages
+        made: list[Msg] = []
+        for message in messages:
+            if message.calls and (not made or made[-1].role not in ("user", "tool")):
+                made.append(Msg("user", CONTINUES))
+            made.append(message)
+        return made
 
-    def read(self, data: Json) -> Reply:
-        choices = part(data, "choices", list)
+    def create(self, client: Any) -> Any:
+        return client.chat.completions.with_streaming_response.create
+
+    def says_more(self, raw: Json) -> bool:
+        calls = raw.get("tool_calls") or ()
+        return not (
+            raw.keys() <= OF_A_MESSAGE
+            and all(call.keys() <= OF_A_CALL and call["function"].keys() <= OF_A_FUNCTION for call in calls)
+        )
+
+    def growing(self) -> ChatStream:
+        return ChatStream()
+
+    def read(self, data: Fields) -> Reply:
+        choices = data.records("choices")
         if not choices:
             raise Unreadable("the reply has no choices")
-        message = part(choices[0], "message", dict)
-        finish = choices[0].get("finish_reason")
-        if finish == CONTENT_FILTER or message.get("refusal"):
-            raise Refusal(message.get("refusal") or "stopped by the content filter")
+        message = choices[0].record("message")
+        finish = choices[0].text_or("finish_reason")
+        refusal = message.text_or("refusal")
+        if finish == CONTENT_FILTER or refusal:
+            raise Refusal(refusal or "stopped by the content filter")
         if finish not in FINISH:
-            raise Unreadable(f"unknown finish_reason {finish}")
-        usage = data.get("usage")
+            raise Unreadable(f"unknown finish_reason {finish}" if finish else "the reply has no finish_reason")
+        usage = Usage(data.data.get("usage"))
         return Reply(
-            _text(message),
-            calls=[_call(entry) for entry in message.get("tool_calls") or ()],
+            message.text_or("content"),
+            calls=[_call(entry) for entry in message.records_or("tool_calls")],
             finish=FINISH[finish],
-            model=data.get("model") or "",
-            tokens_in=count(usage, "prompt_tokens"),
-            tokens_out=count(usage, "completion_tokens"),
-            reasoning=reasoning_tokens(usage, "completion_tokens_details"),
-            raw={key: value for key, value in message.items() if value not in (None, [])},
+            model=data.text_or("model"),
+            tokens_in=usage.tokens("prompt_tokens"),
+            tokens_out=_output_tokens(usage),
+            cached=usage.tokens_of("prompt_tokens_details", "cached_tokens") or usage.tokens("prompt_cache_hit_tokens"),
+            cache_write=usage.tokens_of("prompt_tokens_details", "cache_write_tokens"),
+            reasoning=usage.tokens_of("completion_tokens_details", "reasoning_tokens"),
+            reports=usage.reports(("prompt_tokens",), ("completion_tokens",)),
+            raw={"role": "assistant"} | {key: value for key, value in message.data.items() if _is_replayed(key, value)},
         )
 
 
-def _grown(message: Json, delta: Json) -> str:
-    """A message with what a delta adds; the text it brings."""
-    text: str = delta.get("content") or ""
-    message["content"] += text
-    if delta.get("refusal"):
-        message["refusal"] = message.get("refusal", "") + delta["refusal"]
-    calls = message["tool_calls"]
-    for piece in delta.get("tool_calls") or ():
-        index = part(piece, "index", int)
-        if index == len(calls):
-            calls.append({"id": piece.get("id"), "type": "function", "function": {"name": "", "arguments": ""}})
-        if index >= len(calls):
+def _output_tokens(usage: Usage) -> int:
+    """With reasoning tokens, which some endpoints count in the total only."""
+    said, reasoning = usage.tokens("completion_tokens"), usage.tokens_of("completion_tokens_details", "reasoning_tokens")
+    beside = usage.tokens("total_tokens") == usage.tokens("prompt_tokens") + said + reasoning
+    return said + reasoning if beside else said
+
+
+def _is_replayed(key: str, value: Any) -> bool:
+    """A message that goes back is the assistant's, whatever role it came with (G-9.4)."""
+    return key != "role" and value not in (None, []) and key not in NOT_TAKEN_BACK
+
+
+class ChatStream:
+    """A reply in the making: of each text of its message the parts that have come."""
+
+    def __init__(self) -> None:
+        self.is_empty = True
+        self._content: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_GrowingCall] = []
+        self._finish = ""
+        self._about: Json = {}  # model and usage
+        self._unknown: Json = {}
+
+    def take(self, event: Fields) -> str:
+        """The text that an event brings."""
+        if event.has("error"):
+            raise stream_failure(event)
+        self.is_empty = False
+        for name in ("model", "usage"):
+            if event.has(name):
+                self._about[name] = event.data[name]
+        return "".join([self._choice(choice) for choice in event.records_or("choices")])
+
+    def _choice(self, choice: Fields) -> str:
+        delta = choice.record("delta")
+        text = delta.text_or("content")
+        self._content.append(text)
+        self._refusal.append(delta.text_or("refusal"))
+        merge(self._unknown, delta.data, OF_A_MESSAGE)
+        for piece in delta.records_or("tool_calls"):
+            self._call(piece)
+        self._finish = choice.text_or("finish_reason") or self._finish
+        return text
+
+    def _call(self, piece: Fields) -> None:
+        index = self._place(piece)
+        if index == len(self._calls):
+            self._calls.append(_GrowingCall(piece.text("id")))
+            require_countable(self._calls)
+        if index >= len(self._calls):
             raise Unreadable("the calls of the stream are out of order")
-        for name in ("name", "arguments"):
-            calls[index]["function"][name] += (piece.get("function") or {}).get(name) or ""
-    return text
+        self._calls[index].take(piece)
+
+    def _place(self, piece: Fields) -> int:
+        """Which call a piece belongs to. Some endpoints number none, or all of them 0: there each new id begins one (O-1.139)."""
+        count = len(self._calls)
+        at = piece.position("index", max(count - 1, 0))
+        id = piece.text_or("id")
+        if not id or at >= count or self._calls[at].id == id:
+            return at
+        return next((number for number, call in enumerate(self._calls) if call.id == id), count)
+
+    def whole(self) -> Fields:
+        message: Json = {**joined(self._unknown), "role": "assistant", "content": "".join(self._content)}
+        refusal = "".join(self._refusal)
+        if refusal:
+            message["refusal"] = refusal
+        message["tool_calls"] = [call.whole() for call in self._calls]
+        return Fields({**self._about, "choices": [{"message": message, "finish_reason": self._finish}]})
+
+
+class _GrowingCall:
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.parts: dict[str, list[str]] = {"name": [], "arguments": []}
+        self.unknown: Json = {}
+        self.unknown_of_function: Json = {}
+
+    def take(self, piece: Fields) -> None:
+        function = piece.record_or("function")
+        for name, parts in self.parts.items():
+            parts.append(function.text_or(name))
+        merge(self.unknown, piece.data, OF_A_CALL)
+        merge(self.unknown_of_function, function.data, OF_A_FUNCTION)
+
+    def whole(self) -> Json:
+        known = {name: "".join(parts) for name, parts in self.parts.items()}
+        function = {**joined(self.unknown_of_function), **known}
+        return {**joined(self.unknown), "id": self.id, "type": "function", "function": function}
 
 
 def lower_message(message: Msg) -> Json:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
-    if message.raw is not None:
-        raw: Json = message.raw
-        return raw
     if not message.calls:
         return message.as_json()
     lowered: Json = {"role": "assistant"}
@@ -114,8 +219,10 @@ def lower_message(message: Msg) -> Json:
 
 
 def arguments_text(call: Call) -> str:
-    """Arguments that were no object are sent back as they came."""
-    return call.text if call.arguments is None else compact_json(call.arguments)
+    """As the model wrote them, so that what was sent once stays the same in later requests; a program's as compact JSON."""
+    if call.arguments is None or (call.text and object_in(call.text) == call.arguments):
+        return call.text
+    return compact_json(call.arguments)
 
 
 def lower_tool(tool: ToolDef) -> Json:
@@ -135,16 +242,7 @@ def _lower_call(call: Call) -> Json:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
 
 
-def _text(message: Json) -> str:
-    content = message.get("content")
-    if content is None:
-        return ""
-    if not isinstance(content, str):
-        raise Unreadable("the content of the reply is no text")
-    return content
-
-
-def _call(entry: Any) -> Call:
-    function = part(entry, "function", dict)
-    text = part(function, "arguments", str)
-    return Call(part(entry, "id", str), part(function, "name", str), parsed_arguments(text), text)
+def _call(entry: Fields) -> Call:
+    function = entry.record("function")
+    text = function.text("arguments")
+    return Call(entry.text("id"), function.text("name"), object_in(text), text)

@@ -6,13 +6,18 @@ Hands on `OpenAIProvider`, which both of its APIs extend; embeddings are the sam
 from __future__ import annotations
 
 from .base import origin_of
-from .sdk import SdkProvider, Unreadable, part
+from .json_fields import Unreadable
+from .sdk import SdkProvider
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..records import EmbedRequest
+    from .json_fields import Fields
+
+
+LARGEST = 1e9  # of a part of a vector, so that no sum of squares leaves Float
 
 
 class OpenAIProvider(SdkProvider):
@@ -38,18 +43,24 @@ class OpenAIProvider(SdkProvider):
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
         arguments = {"model": request.model, "input": request.texts, "encoding_format": "float"}
-        data = await self.asked(request, arguments, lambda client, given: client.embeddings.with_raw_response.create(**given))
+        data = await self.asked(request, arguments, lambda client: client.embeddings.with_streaming_response.create)
         try:
             return _vectors(data, len(request.texts))
         except Unreadable as unreadable:
             raise origin_of(request).invalid_response(str(unreadable)) from None
 
 
-def _vectors(data: dict[str, Any], count: int) -> list[list[float]]:
+def _vectors(data: Fields, count: int) -> list[list[float]]:
     """In the order of the texts, whatever that of the reply."""
-    rows = {part(row, "index", int): part(row, "embedding", list) for row in part(data, "data", list)}
-    if sorted(rows) != list(range(count)):
+    entries = data.records("data")
+    rows = {entry.position("index"): _vector(entry) for entry in entries}
+    if len(entries) != count or sorted(rows) != list(range(count)):
         raise Unreadable("the reply has another number of embeddings")
-    if not all(type(value) in (int, float) for row in rows.values() for value in row):
-        raise Unreadable("an embedding is no list of numbers")
     return [rows[number] for number in range(count)]
+
+
+def _vector(entry: Fields) -> list[float]:
+    values = entry.values("embedding")
+    if not values or not all(type(value) in (int, float) and abs(value) <= LARGEST for value in values):
+        raise Unreadable(f"{entry.place}.embedding is no list of numbers of at most {LARGEST:g}")
+    return values

@@ -7,10 +7,12 @@ other wires, but for what both OpenAI APIs share.
 from __future__ import annotations
 
 from ..records import Call, Reply
+from .json_fields import Fields, Unreadable, object_in
 from .openai_chat import arguments_text, lower_schema
 from .openai_client import OpenAIProvider
 from .parameters import not_carried, require_carried
-from .sdk import Refusal, Unreadable, count, parsed_arguments, part, reasoning_tokens, stream_failure
+from .sdk import Refusal, stream_failure
+from .usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,19 +23,33 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+# Items and their parts that the record of a message has.
+OF_AN_ITEM: dict[Any, frozenset[str]] = {
+    "message": frozenset(("type", "id", "status", "role", "content")),
+    "function_call": frozenset(("type", "id", "status", "call_id", "name", "arguments")),
+}
+NOTHING: frozenset[str] = frozenset()
+# Where nothing is stored, reasoning goes back by its encrypted content; a model that has none may refuse to be asked for it.
+INCLUDED = ["reasoning.encrypted_content"]
 WIRE = "the Responses API"
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_output_tokens"}
 
 
 class OpenAIResponses(OpenAIProvider):
+    wire = "responses"
+    raw_form = list
+    forms = {"include": ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")}
+
     def lower(self, request: Request) -> Json:
         require_carried(request, self.settings, "stop", WIRE)
         messages = request.messages
         arguments: Json = {"model": request.model, "store": False}
+        if self.takes("include", request.model):
+            arguments["include"] = INCLUDED
         if messages and messages[0].role == "system":
             arguments["instructions"] = messages[0].content
             messages = messages[1:]
-        arguments["input"] = [item for message in messages for item in lower_message(message)]
+        arguments["input"] = [item for m in messages for item in self.returned(m, request) or lower_message(m)]
         if request.tools:
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
@@ -50,39 +66,61 @@ class OpenAIResponses(OpenAIProvider):
     def left_out(self, request: Request) -> list[str]:
         return [not_carried("stop", WIRE)] if "stop" in request.params else []
 
-    async def create(self, client: Any, arguments: Json) -> Any:
-        return await client.responses.with_raw_response.create(**arguments)
+    def create(self, client: Any) -> Any:
+        return client.responses.with_streaming_response.create
 
-    def piece(self, event: Json, whole: Json) -> str:
-        """The last event holds the whole reply."""
-        kind = event.get("type")
-        if kind in ("response.completed", "response.incomplete"):
-            whole.update(part(event, "response", dict))
-        elif kind in ("error", "response.failed"):
-            raise stream_failure(event)
-        return part(event, "delta", str) if kind == "response.output_text.delta" else ""
+    def says_more(self, raw: list[Any]) -> bool:
+        return not all(item.keys() <= OF_AN_ITEM.get(item["type"], NOTHING) for item in raw)
 
-    def read(self, data: Json) -> Reply:
-        output = part(data, "output", list)
-        calls = [_call(item) for item in output if _type_of(item) == "function_call"]
-        usage = data.get("usage")
+    def growing(self) -> ResponseStream:
+        return ResponseStream()
+
+    def read(self, data: Fields) -> Reply:
+        output = data.records("output")
+        calls = [_call(item) for item in output if item.text("type") == "function_call"]
+        usage = Usage(data.data.get("usage"))
         return Reply(
             "".join(_texts(output)),
             calls=calls,
             finish=_finish(data, bool(calls)),
-            model=data.get("model") or "",
-            tokens_in=count(usage, "input_tokens"),
-            tokens_out=count(usage, "output_tokens"),
-            reasoning=reasoning_tokens(usage, "output_tokens_details"),
-            raw=output,
+            model=data.text_or("model"),
+            tokens_in=usage.tokens("input_tokens"),
+            tokens_out=usage.tokens("output_tokens"),
+            cached=usage.tokens_of("input_tokens_details", "cached_tokens"),
+            cache_write=usage.tokens_of("input_tokens_details", "cache_write_tokens"),
+            reasoning=usage.tokens_of("output_tokens_details", "reasoning_tokens"),
+            reports=usage.reports(("input_tokens",), ("output_tokens",)),
+            raw=[_replayed(item.data) for item in output] if all(map(_can_return, output)) else None,
         )
+
+
+class ResponseStream:
+    """The last event holds the whole reply."""
+
+    def __init__(self) -> None:
+        self._whole: Fields | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self._whole is None
+
+    def take(self, event: Fields) -> str:
+        """The text that an event brings."""
+        kind = event.text_or("type")
+        if kind in ("response.completed", "response.incomplete"):
+            self._whole = event.record("response")
+        elif kind in ("error", "response.failed"):
+            raise stream_failure(event)
+        return event.text("delta") if kind == "response.output_text.delta" else ""
+
+    def whole(self) -> Fields:
+        assert self._whole is not None
+        return self._whole
 
 
 def lower_message(message: Msg) -> Iterator[Json]:
     if message.role == "tool":
         yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
-    elif message.raw is not None:
-        yield from message.raw
     elif not message.calls:
         yield message.as_json()
     else:
@@ -107,37 +145,43 @@ def lower_choice(choice: ToolChoice) -> str | Json:
     return choice if isinstance(choice, str) else {"type": "function", "name": choice["name"]}
 
 
-def _finish(data: Json, has_calls: bool) -> str:
-    status = data.get("status")
+def _can_return(item: Fields) -> bool:
+    """A bare reference to reasoning leads nowhere, since nothing was stored; the message then goes back as the record has it."""
+    return item.data["type"] != "reasoning" or item.has("encrypted_content") or item.has("content")
+
+
+def _finish(data: Fields, has_calls: bool) -> str:
+    status = data.text_or("status")
     if status == "completed":
         return "tool" if has_calls else "stop"
     if status == "incomplete":
-        reason = (data.get("incomplete_details") or {}).get("reason")
+        reason = data.record_or("incomplete_details").text_or("reason")
         if reason == "max_output_tokens":
             return "length"
         if reason == "content_filter":
             raise Refusal("stopped by the content filter")
         raise Unreadable(f"the reply is incomplete: {reason}")
-    error = data.get("error")
-    message = error.get("message") if isinstance(error, dict) else None
-    raise Unreadable(f"the reply has status {status}" + (f": {message}" if message else ""))
+    message = data.record_or("error").text_or("message")
+    raise Unreadable(f"the reply has status {status or None}" + (f": {message}" if message else ""))
 
 
-def _texts(output: list[Any]) -> Iterator[str]:
+def _texts(output: list[Fields]) -> Iterator[str]:
     for item in output:
-        if _type_of(item) != "message":
+        if item.text("type") != "message":
             continue
-        for piece in part(item, "content", list):
-            if _type_of(piece) == "refusal":
-                raise Refusal(str(piece.get("refusal") or "the model refused"))
-            if _type_of(piece) == "output_text":
-                yield part(piece, "text", str)
+        for piece in item.records("content"):
+            kind = piece.text("type")
+            if kind == "refusal":
+                raise Refusal(piece.text_or("refusal") or "the model refused")
+            if kind == "output_text":
+                yield piece.text("text")
 
 
-def _call(item: Json) -> Call:
-    text = part(item, "arguments", str)
-    return Call(part(item, "call_id", str), part(item, "name", str), parsed_arguments(text), text)
+def _replayed(item: Json) -> Json:
+    """A message that goes back is the assistant's, whatever role it came with (G-9.4)."""
+    return {**item, "role": "assistant"} if "role" in item or item["type"] == "message" else item
 
 
-def _type_of(item: Any) -> Any:
-    return item.get("type") if isinstance(item, dict) else None
+def _call(item: Fields) -> Call:
+    text = item.text("arguments")
+    return Call(item.text("call_id"), item.text("name"), object_in(text), text)

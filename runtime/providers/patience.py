@@ -34,6 +34,11 @@ class Countdown:
         self._since = loop.time()
         self._handle = loop.call_later(min(self._step, self._left), self._passed)
 
+    def renew(self, seconds: float) -> None:
+        """All of it again, while it is stopped."""
+        self._left = seconds
+        self._step = seconds / STEPS
+
     def stop(self) -> None:
         """Pauses; a stopped one can be started again."""
         if self._handle is None:
@@ -49,20 +54,38 @@ class Countdown:
 
 
 class Patience:
-    """What is left of a time limit that counts only while something is waited for."""
+    """What is left of a time limit that counts only while something is waited for; `step` may limit what is waited for next
+    besides. `over` names the limit that ran out."""
 
     def __init__(self, seconds: float) -> None:
-        self._countdown = Countdown(seconds, self.end)
+        self.over = ""
+        self._total = Countdown(seconds, lambda: self.end("total"))
+        self._step: Countdown | None = None
+        self._name = ""
         self._scope = asyncio.timeout(None)
 
+    def step(self, name: str, seconds: float) -> None:
+        """From now on `seconds` for all that is waited for until the next step."""
+        self._name = name
+        if self._step is None:
+            self._step = Countdown(seconds, lambda: self.end(self._name))
+        else:
+            self._step.renew(seconds)
+
     async def waiting(self, work: Awaitable[Any]) -> Any:
+        step = self._step
         async with asyncio.timeout(None) as self._scope:
-            self._countdown.start()
+            self._total.start()
+            if step is not None:
+                step.start()
             try:
                 return await work
             finally:
-                self._countdown.stop()
+                self._total.stop()
+                if step is not None:
+                    step.stop()
 
-    def end(self) -> None:
+    def end(self, limit: str = "") -> None:
         """Whatever is waited for now ends in a TimeoutError."""
+        self.over = self.over or limit
         self._scope.reschedule(asyncio.get_running_loop().time())

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MOST_MS = 2**53  # what is longer is this long: a program is given it as an Int
+
 
 def retry_after_ms(headers: Mapping[str, str], now: float) -> int | None:
     """`now` is Unix time in seconds, which an HTTP date is measured against."""
@@ -26,7 +28,7 @@ def _whole_ms(text: str | None, factor: int) -> int | None:
         value = float(text or "") * factor
     except ValueError:
         return None
-    return round(value) if 0 <= value < float("inf") else None
+    return min(round(value), MOST_MS) if 0 <= value < float("inf") else None
 
 
 def _until(date: str, now: float) -> int | None:
@@ -34,6 +36,6 @@ def _until(date: str, now: float) -> int | None:
 
     try:
         wait = parsedate_to_datetime(date).timestamp() - now
-    except (ValueError, OverflowError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return round(wait * 1000) if wait >= 0 else None

@@ -10,6 +10,7 @@ from ..errors import CallFailure, ConfigFailure
 from ..field_checks import anything, check_fields, listed, one_of, record, text, whole
 from ..outside_text import clean_json, clean_text
 from ..records import Call, Reply
+from ..schema.json_text import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TOOL_CALL = {"tool": text, "arguments": anything}
 PARTS = {
     "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "model": text, "delay_ms": whole(0),
+    "tokens_cached": whole(0), "tokens_cache_write": whole(0), "tokens_reasoning": whole(0),
     "finish": one_of("stop", "length", "tool"), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
 }  # fmt: skip
 FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
@@ -56,9 +58,14 @@ class Script:
 def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
     """`tool` is `Tool__method` or `Tool.method` (O-8.21); ids count from 1."""
     return [
-        Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), str(entry.get("arguments", "")))
+        Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), _written(entry.get("arguments", "")))
         for number, entry in enumerate(entries, 1)
     ]
+
+
+def _written(arguments: Any) -> str:
+    """As a model writes them: a text as it is."""
+    return arguments if isinstance(arguments, str) else compact_json(arguments)
 
 
 def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
@@ -76,6 +83,9 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
         model=scripted.get("model", model),
         tokens_in=scripted.get("tokens_in", 0),
         tokens_out=scripted.get("tokens_out", 0),
+        cached=scripted.get("tokens_cached", 0),
+        cache_write=scripted.get("tokens_cache_write", 0),
+        reasoning=scripted.get("tokens_reasoning", 0),
     )
 
 
@@ -106,14 +116,12 @@ def fault(name: str, origin: Origin) -> CallFailure:
     return CallFailure("AgentError", "Failed", name, model=origin.model, provider=origin.connection)
 
 
-async def wait_as_scripted(scripted: Any, origin: Origin, sleep: Callable[[float], Awaitable[None]]) -> None:
-    """`delay_ms`, cut by the request's timeout like a real reply that comes too late (O-1.55)."""
+async def comes_within(seconds: float, scripted: Any, sleep: Callable[[float], Awaitable[None]]) -> bool:
+    """Waits `delay_ms`, or for the limit of a request if a reply comes later (O-1.55)."""
     delay = 0.0 if isinstance(scripted, str) else scripted.get("delay_ms", 0) / 1000
-    if delay >= origin.timeout:
-        await sleep(origin.timeout)
-        raise origin.timed_out()
     if delay > 0:
-        await sleep(delay)
+        await sleep(min(delay, seconds))
+    return bool(delay < seconds)
 
 
 def _arguments(entry: Mapping[str, Any]) -> dict[str, Any] | None:

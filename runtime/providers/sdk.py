@@ -10,33 +10,46 @@ import asyncio
 import time
 
 from ..connections import resolve_headers, resolve_key
-from ..outside_text import clean_text
-from ..schema.json_text import JsonRefused, parse_json
-from .base import Provider, origin_of
+from ..records import ProviderState, Request
+from .base import Provider, origin_of, timed_out
+from .error_text import Reason, first_named
+from .http_answers import MOST_STREAM_BYTES, Redirected, Refused, asked_by_us, body_of, pieces_of, watch
+from .json_fields import Fields, Unreadable, fields_of
 from .parameters import WIRE_NAMES, without_param
 from .patience import Patience
 from .retry_after import retry_after_ms
-from .starting import CONNECT_SECONDS, Gate, Start
+from .server_events import EventReader
+from .starting import Gate, Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any, TypeAlias
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from typing import Any, Protocol, TypeAlias
 
     from ..connections import ConnectionSettings
     from ..errors import CallFailure, Origin
-    from ..records import EmbedRequest, Reply, Request
+    from ..records import EmbedRequest, Msg, Reply
     from ..secrets import Redactor
 
     Sent: TypeAlias = Request | EmbedRequest
-    Create: TypeAlias = Callable[[Any, dict[str, Any]], Awaitable[Any]]
+    Create: TypeAlias = Callable[[Any], Any]
 
-MAX_REPLY_BYTES = 1 << 20  # G-6.1
+    class Growing(Protocol):
+        """A reply of which the events come."""
+
+        @property
+        def is_empty(self) -> bool: ...
+        def take(self, event: Fields) -> str: ...
+        def whole(self) -> Fields: ...
+
+
+MOST_REPLY_BYTES = 1 << 20  # of the texts of a reply (G-6.1)
+LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete")
+DONE = b"[DONE]"
+TOO_LARGE = f"the reply is larger than {MOST_REPLY_BYTES} bytes"
+MOST_PARTS = 1_000  # calls of a reply, or blocks that it is made of
+LAST_MOMENT = 0.1  # seconds
 IDLE_CONNECTIONS = 20  # each of them is looked at with every request and with every reply
-
-
-class Unreadable(Exception):
-    """A reply that is no reply; the text says what is wrong with it (O-1.105)."""
 
 
 class Refusal(Exception):
@@ -52,10 +65,21 @@ class RefusedParameter(Exception):
         self.failure = failure
 
 
+class RefusedForm(Exception):
+    """A status 400 about a form of ours that has another in its place."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 class SdkProvider(Provider):
     """`http_client` replaces the SDK's own HTTP layer; tests answer requests through it."""
 
     package: str
+    wire: str  # names the form of what goes back (O-1.209)
+    raw_form: type  # what a message is in that form
+    forms: Mapping[str, Sequence[str]] = {}  # what a model may refuse and has another form, and the words of such a refusal
 
     def __init__(
         self,
@@ -72,20 +96,22 @@ class SdkProvider(Provider):
         self._client: Any = None
         self._loop: Any = None
         self._gate = Gate()
+        self.peer = f"{self.wire} {_address(settings.base_url or '')}"  # who wants back what it said (O-1.209)
+        self._refused: set[tuple[str, str]] = set()  # models, and the forms they refused
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         raise NotImplementedError
 
-    async def create(self, client: Any, arguments: dict[str, Any]) -> Any:
-        """The SDK's raw response."""
+    def create(self, client: Any) -> Any:
+        """The function of the SDK that sends a request and leaves the body of the answer unread."""
         raise NotImplementedError
 
-    def read(self, data: dict[str, Any]) -> Reply:
+    def read(self, data: Fields) -> Reply:
         """The neutral reply; Unreadable or Refusal when it is none."""
         raise NotImplementedError
 
-    def piece(self, event: dict[str, Any], whole: dict[str, Any]) -> str:
-        """The text an event of a stream brings. `whole` becomes, event by event, what `read` takes."""
+    def growing(self) -> Growing:
+        """What takes the events of a stream and becomes what `read` takes."""
         raise NotImplementedError
 
     async def send(self, request: Request) -> Reply:
@@ -106,44 +132,99 @@ class SdkProvider(Provider):
                 notes.append(f"{WIRE_NAMES[refused.name][0]} is refused by {request.model}")
                 request = without_param(request, refused.name)
                 continue
+            except RefusedForm as refused:
+                self._refused.add((request.model, refused.name))
+                notes.append(f"{refused.name}: refused by {request.model}, sent in another form")
+                continue
             except Refusal as refusal:
                 raise origin_of(request).filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
-            except (Unreadable, JsonRefused) as unreadable:
+            except Unreadable as unreadable:
                 raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
             reply.notes = [*notes, *self.left_out(request)]
+            if isinstance(reply.raw, self.raw_form):
+                more = self.says_more(reply.raw)
+                reply.state = ProviderState(self.name, self.peer, request.model, reply.raw, more)
             return reply
+
+    def takes(self, form: str, model: str) -> bool:
+        """False once the model has refused that form (O-1.138)."""
+        return (model, form) not in self._refused
+
+    def says_more(self, raw: Any) -> bool:
+        """Whether a message in the provider's own form holds more than the record of it."""
+        raise NotImplementedError
+
+    def returned(self, message: Msg, request: Request) -> Any:
+        """The message in the provider's own form, None where that is not this provider's and model's (O-1.209)."""
+        state = message.state
+        if state is None or not state.is_for(self.name, self.peer, request.model):
+            return None
+        return state.content if isinstance(state.content, self.raw_form) else None
 
     async def _streamed(self, request: Request, arguments: dict[str, Any], give: Callable[[str], Awaitable[None]]) -> Reply:
         """One request whose reply comes as server-sent events. The time limit counts while the provider is waited for."""
-        origin = origin_of(request)
-        patience = Patience(request.timeout)
-        whole: dict[str, Any] = {}
-        size = 0
+        limits = request.limits
+        patience = Patience(limits.total)
+        patience.step("first", limits.first)
+        growing = self.growing()
+        size, given = 0, []
         response = await self._answer(request, arguments, patience)
-        lines = response.http_response.aiter_lines()
+        pieces = pieces_of(response.http_response, MOST_STREAM_BYTES)
+        events = self._events(pieces, patience, request)
         try:
-            while (line := await self._line(lines, patience, request, origin)) is not None:
-                size += len(line)
-                if size > MAX_REPLY_BYTES:
-                    raise Unreadable(f"the reply is larger than {MAX_REPLY_BYTES} bytes")
-                if line.startswith("data:") and line[5:].strip() not in ("", "[DONE]"):
-                    text = self.piece(_envelope(line[5:].encode()), whole)
-                    if text:
-                        await give(text)
-            if not whole:
+            async for data in events:
+                event = fields_of(data)
+                text = growing.take(event)
+                if text:
+                    size += len(text.encode())
+                    if size > MOST_REPLY_BYTES:
+                        raise Unreadable(TOO_LARGE)
+                    given.append(text)
+                    await give(text)
+                if event.data.get("type") in LAST_EVENTS:
+                    break
+            if growing.is_empty:
                 raise Unreadable("the stream has no events")
-            return self.read(whole)
+            reply = _bounded(self.read(growing.whole()))
+            rest = reply.text.removeprefix("".join(given))
+            if len(rest) + sum(map(len, given)) != len(reply.text):
+                raise Unreadable("the pieces of the stream are not the text of its end")
+            if rest:
+                await give(rest)
+            await _ended(pieces)
+            return reply
         finally:
+            await events.aclose()
+            await pieces.aclose()
             await response.http_response.aclose()
 
-    async def _line(self, lines: Any, patience: Patience, request: Request, origin: Origin) -> str | None:
-        """The next line of the stream, None at its end."""
+    async def _events(self, pieces: AsyncIterator[bytes], patience: Patience, request: Request) -> AsyncGenerator[bytes, None]:
+        """The data of each event, until the stream says that it is done, or ends."""
+        reader = EventReader()
+        idle = request.limits.idle
+        while (piece := await self._piece(pieces, patience, request)) is not None:
+            patience.step("idle", idle)
+            for data in reader.take(piece):
+                if data.strip() == DONE:
+                    return
+                if data.strip():
+                    yield data
+        for data in reader.end():
+            if data.strip() not in (b"", DONE):
+                yield data
+
+    async def _piece(self, pieces: AsyncIterator[bytes], patience: Patience, request: Request) -> bytes | None:
+        """The next piece of the body, None at its end."""
         try:
-            return str(await patience.waiting(anext(lines)))
+            piece: bytes = await patience.waiting(anext(pieces))
+            return piece
         except StopAsyncIteration:
             return None
+        except Unreadable:
+            raise
         except Exception as error:
-            raise self._failure(self._imported(origin), error, request, origin) from None
+            origin = origin_of(request)
+            raise self._failure(self._imported(origin), error, request, patience) from None
 
     def left_out(self, request: Request) -> list[str]:
         """Notes on parameters `lower` leaves out (O-1.134)."""
@@ -155,68 +236,84 @@ class SdkProvider(Provider):
             await client.close()
 
     async def _exchange(self, request: Request, arguments: dict[str, Any]) -> Reply:
-        return self.read(_envelope(await self._body(request, arguments)))
+        return _bounded(self.read(fields_of(await self._body(request, arguments))))
 
-    async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> dict[str, Any]:
+    async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
         """The JSON of the answer to another request than one for a reply."""
         try:
-            return _envelope(await self._body(request, arguments, create))
+            return fields_of(await self._body(request, arguments, create))
         except RefusedParameter as refused:
             raise refused.failure from None
-        except (Unreadable, JsonRefused) as unreadable:
+        except Unreadable as unreadable:
             raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
 
     async def _answer(self, request: Sent, arguments: dict[str, Any], patience: Patience, create: Create | None = None) -> Any:
-        """The SDK's answer to a request. Whatever it raises is a failure of ours, never passed on."""
+        """The SDK's answer to a request, its body not read yet. Whatever it raises is a failure of ours, never passed on."""
         origin = origin_of(request)
         client = self._opened(origin)
-        start = Start(self._gate, patience)
+        start = Start(self._gate, patience, request.limits.connect)
+        token = asked_by_us.set(True)
         try:
             async with start:
-                return await patience.waiting((create or self.create)(client, {**arguments, "timeout": None}))
+                return await patience.waiting(self._begun((create or self.create)(client), arguments))
         except Exception as error:
-            if start.unconnected:
-                raise self._unconnected(origin) from None
-            raise self._failure(self._imported(origin), error, request, origin) from None
+            raise self._failure(self._imported(origin), error, request, patience) from None
+        finally:
+            asked_by_us.reset(token)
+
+    async def _begun(self, create: Any, arguments: dict[str, Any]) -> Any:
+        """SDKs hand out a body that they have not read in a context of their own; ours closes it."""
+        return await create(**arguments, timeout=None).__aenter__()
 
     async def _body(self, request: Sent, arguments: dict[str, Any], create: Create | None = None) -> bytes:
         """The bytes of a good answer."""
-        patience = Patience(request.timeout)
+        patience = Patience(request.limits.call)
         response = await self._answer(request, arguments, patience, create)
         try:
-            content: bytes = await patience.waiting(response.http_response.aread())
-            return content
+            body: bytes = await patience.waiting(body_of(response.http_response))
+            return body
+        except Unreadable:
+            raise
         except Exception as error:
             origin = origin_of(request)
-            raise self._failure(self._imported(origin), error, request, origin) from None
+            raise self._failure(self._imported(origin), error, request, patience) from None
+        finally:
+            await response.http_response.aclose()
 
-    def _unconnected(self, origin: Origin) -> Exception:
-        return origin.network(f"no connection within {CONNECT_SECONDS:g} s")
-
-    def _failure(self, sdk: Any, error: Exception, request: Sent, origin: Origin) -> Exception:
+    def _failure(self, sdk: Any, error: Exception, request: Sent, patience: Patience) -> Exception:
         """Field by field from what the exceptions document (G-10.3, O-1.123 to O-1.130)."""
         import httpx2
 
+        origin = origin_of(request)
         clean = self._redactor.clean
-        if isinstance(error, sdk.APIStatusError):
-            return self._status_failure(error, request, origin)
         cause = error.__cause__ if isinstance(error, sdk.APIConnectionError) else error
-        if isinstance(cause, httpx2.ConnectTimeout) and request.timeout > CONNECT_SECONDS:
-            return self._unconnected(origin)
-        if isinstance(error, (sdk.APITimeoutError, TimeoutError, httpx2.TimeoutException)):
-            return origin.timed_out()
+        if isinstance(cause, Refused):
+            return self._refusal(cause, request, origin)
+        if isinstance(cause, Redirected):
+            return origin.redirected(cause.status, clean(cause.place))
+        if isinstance(cause, httpx2.ConnectTimeout):
+            patience.over = "connect"
+        if patience.over or isinstance(error, (sdk.APITimeoutError, TimeoutError, httpx2.TimeoutException)):
+            return timed_out(request, patience.over or "total", self.settings.address)
+        if isinstance(cause, httpx2.UnsupportedProtocol):
+            return origin.invalid_request(clean(f"base_url of connection {origin.connection} does not begin with http:// or https://"))
         if isinstance(error, (sdk.APIConnectionError, httpx2.TransportError, OSError)):
-            return origin.network(clean(f"connection failed: {cause or error}"))
+            return origin.network(clean(f"connection failed to {self.settings.address}: {cause or error}"))
         if isinstance(error, httpx2.DecodingError):
             return origin.invalid_response("the body of the reply cannot be decoded")
         return origin.invalid_request(clean(f"{self.package} refuses the request: {error}"))
 
-    def _status_failure(self, error: Any, request: Sent, origin: Origin) -> Exception:
-        message = clean_text(_provider_message(error.body) or f"HTTP status {error.status_code}")
-        asked = retry_after_ms(error.response.headers, time.time())
-        failure = origin.of_status(error.status_code, self._redactor.clean(message), asked)
-        refused = _refused_param(error.body, message, request) if error.status_code == 400 else None
-        return failure if refused is None else RefusedParameter(refused, failure)
+    def _refusal(self, refused: Refused, request: Sent, origin: Origin) -> Exception:
+        reason = Reason(refused.status, refused.body, self._redactor.clean)
+        asked = retry_after_ms(refused.headers, time.time())
+        failure = origin.of_status(refused.status, reason.message, asked)
+        if refused.status != 400:
+            return failure
+        for name, words in self.forms.items() if isinstance(request, Request) else ():
+            if self.takes(name, request.model) and any(word in reason.message.lower() for word in words):
+                return RefusedForm(name)
+        param = _refused_param(reason, request)
+        return failure if param is None else RefusedParameter(param, failure)
 
     def _imported(self, origin: Origin) -> Any:
         from importlib import import_module
@@ -236,7 +333,9 @@ class SdkProvider(Provider):
             headers = resolve_headers(self.settings, self._env, self._redactor, origin)
             sdk = self._imported(origin)
             self._gate = Gate()
-            self._client = self.make_client(sdk, key, headers, self._http_client or self._http(sdk))
+            http_client = self._http_client or self._http(sdk)
+            watch(http_client)
+            self._client = self.make_client(sdk, key, headers, http_client)
             self._loop = loop
         return self._client
 
@@ -246,68 +345,56 @@ class SdkProvider(Provider):
         import httpx2
 
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS)
-        return sdk.DefaultAsyncHttpxClient(timeout=None, limits=limits, event_hooks={"request": [self._gate.watch]})
+        hooks = {"request": [self._gate.watch]}
+        return sdk.DefaultAsyncHttpxClient(timeout=None, limits=limits, follow_redirects=False, event_hooks=hooks)
 
 
-def stream_failure(event: dict[str, Any]) -> Unreadable:
+def stream_failure(event: Fields) -> Unreadable:
     """An event that says that the rest will not come."""
-    inner = event.get("error") or event.get("response", {}).get("error") or event
-    return Unreadable(f"the stream ended in an error: {inner.get('message') if isinstance(inner, dict) else inner}")
+    said = first_named(event.data.get("error") or event.data)
+    return Unreadable("the stream ended in an error" + (f": {said}" if said else ""))
 
 
-def _envelope(body: bytes) -> dict[str, Any]:
-    if len(body) > MAX_REPLY_BYTES:
-        raise Unreadable(f"the reply is larger than {MAX_REPLY_BYTES} bytes")
-    data = parse_json(body.decode("utf-8", "replace"))
-    if not isinstance(data, dict):
-        raise Unreadable("the reply is not a JSON object")
-    return data
+def _address(url: str) -> str:
+    """Without what may be secret in it."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "nowhere"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
 
-def _provider_message(body: Any) -> str | None:
-    """The provider's own words: `error.message`, `message`, or the body when it is plain text."""
-    if isinstance(body, str):
-        return body.strip() or None
-    if not isinstance(body, dict):
-        return None
-    inner = body.get("error", body)
-    found = inner.get("message") if isinstance(inner, dict) else inner
-    return found if isinstance(found, str) and found else None
-
-
-def _refused_param(body: Any, message: str, request: Sent) -> str | None:
+def _refused_param(reason: Reason, request: Sent) -> str | None:
     """The parameter a refusal is about, by the field that names it, else by its name in the message."""
-    named = body.get("param") if isinstance(body, dict) else None
-    words = message.replace("`", " ").replace("'", " ").replace('"', " ").replace(":", " ").split()
+    words = reason.message.replace("`", " ").replace("'", " ").replace('"', " ").replace(":", " ").split()
     for name in request.params:
-        if any(wire == named or wire in words for wire in WIRE_NAMES[name]):
+        if any(wire == reason.param or wire in words for wire in WIRE_NAMES[name]):
             return name
     return None
 
 
-def part(holder: Any, name: str, kind: type) -> Any:
-    """A part a reply must have; Unreadable without it."""
-    value = holder.get(name) if isinstance(holder, dict) else None
-    if not isinstance(value, kind):
-        raise Unreadable(f"the reply has no {name}")
-    return value
+def require_countable(parts: Sequence[Any]) -> None:
+    """Of the calls or blocks of a reply."""
+    if len(parts) > MOST_PARTS:
+        raise Unreadable(f"the reply has more than {MOST_PARTS} parts")
 
 
-def count(usage: Any, *names: str) -> int:
-    """The sum of the counters a usage report has; a missing one is 0 (O-1.105)."""
-    values = [usage.get(name) for name in names] if isinstance(usage, dict) else []
-    return sum(value for value in values if type(value) is int)
+def _bounded(reply: Reply) -> Reply:
+    """Unreadable when it is more than a program may be given."""
+    require_countable(reply.calls)
+    texts = [reply.text, reply.model, *(part for call in reply.calls for part in (call.id, call.name, call.text))]
+    if sum(len(text.encode()) for text in texts) > MOST_REPLY_BYTES:
+        raise Unreadable(TOO_LARGE)
+    return reply
 
 
-def reasoning_tokens(usage: Any, details: str) -> int:
-    """Those of the output tokens that are in no text (M-11.1)."""
-    return count(usage.get(details), "reasoning_tokens") if isinstance(usage, dict) else 0
-
-
-def parsed_arguments(text: str) -> dict[str, Any] | None:
-    """The arguments of a call; None unless they are a JSON object (O-1.84)."""
+async def _ended(pieces: AsyncIterator[bytes]) -> None:
+    """The end of a stream that is done is given a moment to come: a connection is used again only when its body has ended."""
     try:
-        value = parse_json(text)
-    except JsonRefused:
-        return None
-    return value if isinstance(value, dict) else None
+        async with asyncio.timeout(LAST_MOMENT):
+            async for _ in pieces:
+                pass
+    except Exception:
+        return  # the reply is there; what is wrong with the connection the next request will see

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from contextvars import ContextVar
 
+from ..time_limits import DEFAULTS
 from .patience import Countdown
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from .patience import Patience
 
-CONNECT_SECONDS = 5.0  # G-15.3
+CONNECT_SECONDS = DEFAULTS["connect"]  # G-15.3
 AT_ONCE = 16
 HELD_SECONDS = 0.1  # whoever connects for longer waits for the network, and keeps nobody else from starting
 CONNECTING = {"connect_tcp", "start_tls", "setup_socks5_connection"}
@@ -45,11 +46,11 @@ class Start:
     """One call of the SDK, let through the gate. It gives the place back when its request is sent, and ends `patience` when
     connecting takes too long."""
 
-    def __init__(self, gate: Gate, patience: Patience) -> None:
+    def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
         self.unconnected = False
         self._gate = gate
         self._patience = patience
-        self._connecting = Countdown(CONNECT_SECONDS, self._give_up)
+        self._connecting = Countdown(connect_seconds, self._give_up)
         self._holding = Countdown(HELD_SECONDS, self._pass_on)
         self._holds = False
         self._token: Token[Start | None] | None = None
@@ -79,7 +80,7 @@ class Start:
 
     def _give_up(self) -> None:
         self.unconnected = True
-        self._patience.end()
+        self._patience.end("connect")
 
     def _pass_on(self) -> None:
         self._holding.stop()

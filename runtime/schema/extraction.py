@@ -1,31 +1,41 @@
-"""Tolerant extraction: the JSON object in a reply text (O-2.40), in time linear in the text.
+"""Which objects of a reply text may be the answer (O-2.40, O-2.54 to O-2.57), in time linear in the text.
 
-Candidates in order: the whole text, each fenced code block, each outermost brace pair; then the same without commas
-before `}` or `]`; last the brace pairs inside others. An inner object thus never stands in for the repaired object
-around it. Hands on the parsed object. Must not know: schemas, violations, calls.
+The whole text as JSON, else the objects that stand in it, never a part of one that is cut off or damaged. Hands on a `Reading`.
+Must not know: schemas, violations, calls.
 
-`re` is loaded with the first reply that is not plain JSON.
+What is between bracket pairs is prose. A pair is read where it begins and passed over as a whole, so a bracket, a fence or a tag
+within a string of it means nothing. `re` is loaded with the first reply that is not plain JSON.
 """
 
 from __future__ import annotations
 
-from .brace_pairs import BracePairs
-from .json_text import BYTE_ORDER_MARK, MAX_DEPTH, WHITE_SPACE, JsonRefused, parse_json
+from .bracket_pairs import BracketPairs
+from .json_text import BYTE_ORDER_MARK, WHITE_SPACE, JsonRefused, parse_json
+from .lenient_json import CLOSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from re import Pattern
+    from re import Match
     from typing import Any
 
+    Object = dict[str, Any]
+
 SPACE = WHITE_SPACE + BYTE_ORDER_MARK
+MAX_PAIRS = 1000  # in prose; a reply that has more of them is no reply in prose
+QUOTES = "\"'“”’"
 
-_FENCE = r"^[ \t]*(`{3,}|~{3,})[^\n]*(?:\n|\Z)"
-# Everything up to a comma that has only white space before the next closing bracket, or to the end; and such a comma. Commas in
-# strings mean nothing; a string without end goes to the end.
-_UP_TO_TRAILING_COMMA = r'((?:[^",]++|"(?:[^"\\]++|\\.?)*+(?:"|\Z)|,(?![ \t\r\n]*+[}\]]))++),?|,'
-
-_patterns: tuple[Pattern[str], Pattern[str]] | None = None
+# What counts in prose. A lone bracket or tag in back quotes is spoken of, not opened.
+_MARK = r"""
+    `(?:[{}\[\]]|</?\w++[^<>`\n]{0,100}>)`
+  | (?P<bracket>[{}\[\]])
+  | <(?P<end>/?)(?P<tag>think|thinking|thought|reasoning)\b[^<>\n]{0,100}>
+  | (?P<indent>^[ \t]*+)?(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n`{\[<]*+)
+"""
+# A member of an object: where this follows a pair, the pair is a member too, of an object that lost its brackets.
+_MEMBER = r"""[ \t\r\n]*+,[ \t\r\n]*+(?:"[^"\n]{0,200}+"|'[^'\n]{0,200}+'|[\w$-]{1,200}+)[ \t]*+:"""
+# What may stand between the items of a list.
+_BETWEEN_ITEMS = r"[\s,;|]*+(?:(?:[-*•]|[0-9]{1,9}+[.)])\s*+)?+"
+_END_OF_THINKING = r"</(?P<tag>think|thinking|thought|reasoning)>"
 
 
 class Extracted:
@@ -33,88 +43,247 @@ class Extracted:
 
     __slots__ = ("value", "repaired")
 
-    def __init__(self, value: dict[str, Any], repaired: bool) -> None:
+    def __init__(self, value: Object, repaired: bool) -> None:
         self.value = value
         self.repaired = repaired
 
 
-def extract(text: str) -> Extracted:
-    """The first candidate that parses to an object; JsonRefused with the most telling reason otherwise."""
+class Reading:
+    """What may be the answer, likeliest first: each is a run of objects that nothing separates, seldom more than one. `reason`:
+    why there is none. `unclosed`: the text ends within a pair."""
+
+    __slots__ = ("runs", "repaired", "reason", "unclosed")
+
+    def __init__(self, runs: list[list[Object]], repaired: bool, reason: str = "", unclosed: bool = False) -> None:
+        self.runs = runs
+        self.repaired = repaired
+        self.reason = reason
+        self.unclosed = unclosed
+
+
+def read(text: str) -> Reading:
     whole = text.strip(SPACE)
     try:
-        return Extracted(_parse_object(whole), repaired=False)
+        value = parse_json(whole)
     except JsonRefused as refused:
-        reason = refused
-    value = _search(whole)
-    if value is not None:
-        return Extracted(value, repaired=True)
+        reason = refused.reason
+    else:
+        if isinstance(value, dict):
+            return Reading([[value]], repaired=False)
+        inner = _object_in_string(value)
+        if inner is not None:
+            return Reading([[inner]], repaired=True)
+        reason = "the value is not an object"
+    prose = _Prose(whole)
+    prose.scan()
     if not whole:
-        raise JsonRefused("the text is empty")
-    raise reason if whole[0] in "{[" else JsonRefused("no JSON object in the text")
+        reason = "the text is empty"
+    elif whole[0] not in "{[":
+        reason = "unexpected end of text" if prose.unclosed else "no JSON object in the text"
+    return Reading(prose.runs(), True, prose.reason or reason, prose.unclosed)
 
 
-def _search(whole: str) -> dict[str, Any] | None:
-    pairs = BracePairs(whole)
-    candidates = _objects_only([*_fenced_blocks(whole), *pairs.outermost()])
-    found = _first_object(candidates)
-    if found is None:
-        repaired = (without_trailing_commas(text) for text in _objects_only([whole, *candidates]))
-        found = _first_object(repaired)
-    if found is None:
-        nested = pairs.nested(MAX_DEPTH)
-        found = _first_object(text for inner in nested for text in (inner, without_trailing_commas(inner)))
-    return found
+def extract(text: str) -> Extracted:
+    """The likeliest object; JsonRefused with the most telling reason when there is none."""
+    reading = read(text)
+    if not reading.runs:
+        raise JsonRefused(reading.reason)
+    return Extracted(reading.runs[0][0], reading.repaired)
 
 
-def _parse_object(text: str) -> dict[str, Any]:
-    value = parse_json(text)
-    if not isinstance(value, dict):
-        raise JsonRefused("the value is not an object")
-    return value
+def _object_in_string(value: Any) -> Object | None:
+    """An object that was encoded twice."""
+    if not isinstance(value, str):
+        return None
+    try:
+        inner = parse_json(value)
+    except JsonRefused:
+        return None
+    return inner if isinstance(inner, dict) else None
 
 
-def _objects_only(texts: Iterable[str]) -> list[str]:
-    """Trimmed, each once, without those that cannot be an object."""
-    trimmed = (text.strip(SPACE) for text in texts)
-    return list(dict.fromkeys(text for text in trimmed if text.startswith("{")))
+class _Candidate:
+    __slots__ = ("value", "end", "leads", "run")
+
+    def __init__(self, value: Object, end: int, leads: bool, run: tuple[bool, int]) -> None:
+        self.value = value
+        self.end = end
+        self.leads = leads  # the text, or a fenced block, begins with it
+        self.run = run  # whether not at the beginning of a fenced block, and a number
 
 
-def _first_object(candidates: Iterable[str]) -> dict[str, Any] | None:
-    for candidate in candidates:
-        try:
-            return _parse_object(candidate)
-        except JsonRefused:
-            continue
-    return None
+def _resembles_data(pair: str) -> bool:
+    """Rather than a word or a remark in brackets."""
+    return "{" in pair and (":" in pair or '"' in pair or "'" in pair)
 
 
-def _fenced_blocks(text: str) -> list[str]:
-    """What stands between a fence and the next line of the same fence, or the end of the text."""
-    if "```" not in text and "~~~" not in text:
-        return []
-    blocks: list[str] = []
-    opening: tuple[int, str] | None = None
-    for line in _compiled()[0].finditer(text):
-        if opening is None:
-            opening = line.end(), line.group(1)
-        elif line.group(1).startswith(opening[1]):
-            blocks.append(text[opening[0] : line.start()])
-            opening = None
-    if opening is not None:
-        blocks.append(text[opening[0] :])
-    return blocks
+def _holds_members(value: Any) -> bool:
+    """Whether an object is a member of an object in it: then a bracket too many may have closed the inner one too early."""
+    if isinstance(value, dict):
+        return any(isinstance(item, dict) or _holds_members(item) for item in value.values())
+    return isinstance(value, list) and any(map(_holds_members, value))
 
 
-def without_trailing_commas(text: str) -> str:
-    """Step 4."""
-    return "".join(_compiled()[1].findall(text))
+class _Prose:
+    """The text around the pairs, from left to right; `candidates` holds what may be the answer as far as the text is read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.patterns = _compiled()
+        self.pairs = BracketPairs(text)
+        self.at = 0
+        self.candidates: list[_Candidate] = []
+        self.fence = ""
+        self.block_begins = False  # nothing came after the fence yet
+        self.block_from = 0  # the candidates from here on are in this block, or between blocks
+        self.run = (True, 0)
+        self.run_from = 0  # the candidates from here on are in this run
+        self.spoilt = False  # something that cannot be read belongs to the run
+        self.doubtful = False  # something in this block is unreadable, or lost a bracket
+        self.unclosed = False
+        self.count = 0  # of pairs
+        self.reason = ""
+
+    def runs(self) -> list[list[Object]]:
+        """Those that begin a fenced block first, empty objects last: `{}` in prose is seldom the answer."""
+        found: dict[tuple[bool, int], list[Object]] = {}
+        for candidate in self.candidates:
+            found.setdefault(candidate.run, []).append(candidate.value)
+        return sorted((found[run] for run in sorted(found)), key=lambda values: not any(values))
+
+    def scan(self) -> None:
+        while not self.unclosed:
+            mark = self.patterns.mark.search(self.text, self.at)
+            if mark is None:
+                break
+            between = self.text[self.at : mark.start()]
+            if not self.patterns.between_items.fullmatch(between):
+                self._end_run()
+            begins_block = self.block_begins and not between.strip(SPACE)
+            self.block_begins = False
+            bracket = mark["bracket"]
+            self.at = mark.end()
+            if bracket is not None:
+                if bracket in CLOSING:
+                    self._pair(mark.start(), between, begins_block)
+                else:
+                    self._stray(mark.start())
+            elif mark["tag"] is not None:
+                self._tag(mark)
+            else:
+                self._end_run()
+                if mark["fence"] is not None:
+                    self._fence(mark)
+        self._end_run()
+
+    # ------------------------------------------------------------ pairs
+
+    def _pair(self, start: int, between: str, begins_block: bool) -> None:
+        self.count += 1
+        if self.count > MAX_PAIRS:
+            self.reason = f"more than {MAX_PAIRS} pairs of brackets in prose"
+            self.at = len(self.text)
+            self.candidates.clear()
+            self.run_from = 0
+            return
+        pair = self.pairs.pair(start)
+        if pair.end is None:
+            self.unclosed = self.spoilt = True
+            return
+        self.at = pair.end
+        value = pair.value
+        self.reason = self.reason or pair.reason
+        while type(value) is list and len(value) == 1:
+            value = value[0]
+        before = between.rstrip(SPACE)
+        if type(value) is dict and not self._is_member(start, pair.end, before):
+            if begins_block and len(self.candidates) == self.run_from:
+                self.run = (False, self.run[1])
+            self.candidates.append(_Candidate(value, pair.end, start == 0 or begins_block, self.run))
+        elif type(value) is list and any(type(item) is dict for item in value):
+            self.reason = f"a list of {len(value)} values, not one object"
+            self.spoilt = True
+        elif type(value) is dict or (value is None and _resembles_data(self.text[start : pair.end])):
+            self.spoilt = self.doubtful = True
+
+    def _is_member(self, start: int, end: int, before: str) -> bool:
+        """Of something that lost a bracket, or in a string: `"sub": {…}`, `…], {…}`, `{…}, "key": …`, `{…}"`."""
+        if before.endswith(":") and len(before) > 1 and before[:-1].rstrip(SPACE)[-1:] in QUOTES:
+            return True
+        if before.endswith(",") and self.doubtful:
+            return True
+        behind = self.text[end : end + 1]
+        if behind and behind in QUOTES and self.text[start - 1 : start] != behind:
+            return True
+        return self.patterns.member.match(self.text, end) is not None
+
+    def _stray(self, at: int) -> None:
+        """A closing bracket that nothing opened: what stands before it may be part of something that lost its beginning, or may
+        have been closed too early."""
+        last = self.candidates[-1] if len(self.candidates) > self.block_from and not self.doubtful else None
+        if last is not None and last.leads and not self.text[last.end : at].strip(SPACE) and not _holds_members(last.value):
+            return  # one too many behind the answer
+        self.doubtful = True
+        del self.candidates[self.block_from :]
+        self.run_from = min(self.run_from, len(self.candidates))
+
+    def _end_run(self) -> None:
+        if self.spoilt:
+            del self.candidates[self.run_from :]
+        self.run = (True, self.run[1] + 1)
+        self.run_from = len(self.candidates)
+        self.spoilt = False
+
+    # ------------------------------------------------------------ tags and fences
+
+    def _tag(self, mark: Match[str]) -> None:
+        """Thinking is passed over. Where its beginning is not in the text, all before its end is thinking."""
+        if mark["end"]:
+            self.candidates.clear()
+            self.fence = ""
+            self.block_from = self.run_from = 0
+            self.spoilt = self.doubtful = False
+            return
+        end = self.patterns.end_of_thinking.search(self.text, self.at)
+        while end is not None and end["tag"].lower() != mark["tag"].lower():
+            end = self.patterns.end_of_thinking.search(self.text, end.end())
+        if end is None:
+            self.candidates.clear()
+            self.unclosed = True
+        else:
+            self.at = end.end()
+
+    def _fence(self, mark: Match[str]) -> None:
+        """The content of a block ends with the fence that began it, the last one with the text."""
+        if self.fence:
+            if not mark["fence"].startswith(self.fence):
+                return
+            self.fence = ""
+        elif mark["indent"] is None:
+            return  # in the middle of a line it begins no block
+        else:
+            self.fence = mark["fence"]
+            self.block_begins = True
+        self.block_from, self.doubtful = len(self.candidates), False
 
 
-def _compiled() -> tuple[Pattern[str], Pattern[str]]:
-    global _patterns
-    if _patterns is None:
+class _Patterns:
+    __slots__ = ("mark", "member", "between_items", "end_of_thinking")
+
+    def __init__(self) -> None:
         import re
 
-        fence = re.compile(_FENCE, re.MULTILINE)
-        _patterns = (fence, re.compile(_UP_TO_TRAILING_COMMA, re.DOTALL))
+        self.mark = re.compile(_MARK, re.MULTILINE | re.VERBOSE | re.IGNORECASE)
+        self.member = re.compile(_MEMBER)
+        self.between_items = re.compile(_BETWEEN_ITEMS)
+        self.end_of_thinking = re.compile(_END_OF_THINKING, re.IGNORECASE)
+
+
+_patterns: _Patterns | None = None
+
+
+def _compiled() -> _Patterns:
+    global _patterns
+    if _patterns is None:
+        _patterns = _Patterns()
     return _patterns

@@ -1,4 +1,4 @@
-"""Validation of parsed JSON against a schema type (O-2.14 to O-2.29).
+"""Validation of parsed JSON against a schema type (O-2.14 to O-2.29), and of a reply in particular (O-2.58, O-2.59).
 
 Hands on `Accepted(tree)` or the violations, all of them, in field order. A node of the tree is
 
@@ -21,6 +21,7 @@ from .json_text import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from ...vm.schema import Field, SchemaType
@@ -59,10 +60,13 @@ class Violation:
 
 
 class Accepted:
-    __slots__ = ("tree",)
+    """`respelt`: a member of a set was written in other letter case."""
 
-    def __init__(self, tree: Any) -> None:
+    __slots__ = ("tree", "respelt")
+
+    def __init__(self, tree: Any, respelt: bool = False) -> None:
         self.tree = tree
+        self.respelt = respelt
 
 
 def parse_violation(reason: str) -> Violation:
@@ -73,23 +77,52 @@ def truncated_violation() -> Violation:
     return Violation("$", "truncated", "the reply was cut off at the token limit")
 
 
-def validator_violation(message: str) -> Violation:
-    return Violation("$", "validator", message)
+def several_violation(count: int) -> Violation:
+    return parse_violation(f"{count} objects in a row that fit, not one")
+
+
+def validator_violation(path: str, message: str) -> Violation:
+    return Violation(path, "validator", message)
+
+
+def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
+    """The objects of an accepted tree with their paths: each before what is in it, fields and elements in order."""
+    tag = tree[0] if isinstance(tree, tuple) else ""
+    if tag == "object":
+        yield path, tree
+        for name, part in tree[2]:
+            yield from objects_of(part, f"{path}.{name}")
+    elif tag == "array":
+        for number, part in enumerate(tree[1]):
+            yield from objects_of(part, f"{path}[{number}]")
+    elif tag == "map":
+        for key, part in tree[1]:
+            yield from objects_of(part, _child(path, key))
+    elif tag == "some":
+        yield from objects_of(tree[1], path)
 
 
 def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
     """The tree of an accepted value, else every violation."""
-    validation = _Validation(kind)
-    tree = validation.node(kind, value, "$", coerce=False)
-    return validation.violations or Accepted(tree)
+    return _Validation(kind).outcome(kind, value)
+
+
+def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
+    """The same for what a model replied: letter case of set members is forgiven, an object without any declared key is not."""
+    return _ReplyValidation(kind).outcome(kind, value)
 
 
 class _Validation:
-    __slots__ = ("known", "violations")
+    __slots__ = ("known", "violations", "respelt")
 
     def __init__(self, root: SchemaType) -> None:
         self.known = definitions(root)
         self.violations: list[Violation] = []
+        self.respelt = False
+
+    def outcome(self, kind: SchemaType, value: Any) -> Accepted | list[Violation]:
+        tree = self.node(kind, value, "$", coerce=False)
+        return self.violations or Accepted(tree, self.respelt)
 
     def node(self, kind: SchemaType, value: Any, path: str, *, coerce: bool) -> Any:
         """The node of `value`; on a breach a violation is noted and what is returned means nothing."""
@@ -163,6 +196,32 @@ class _Validation:
         expected, actual = display(kind), json_kind(value)
         text = f"expected {expected}, got {actual}"
         self.violations.append(Violation(path, "type", text, expected=expected, actual=actual))
+
+
+class _ReplyValidation(_Validation):
+    __slots__ = ()
+
+    def member(self, kind: SchemaType, value: Any, path: str) -> Any:
+        """O-2.59"""
+        if isinstance(value, str) and value not in kind[1]:
+            folded = value.casefold()
+            alike = [text for text in kind[1] if text.casefold() == folded]
+            if len(alike) == 1:
+                value = alike[0]
+                self.respelt = True
+        return super().member(kind, value, path)
+
+    def object(self, kind: SchemaType, value: Any, path: str) -> Any:
+        """O-2.58: where a field is required, its absence is a violation already."""
+        before = len(self.violations)
+        node = super().object(kind, value, path)
+        if value and isinstance(value, dict) and len(self.violations) == before:
+            names = [field[0] for field in kind[3]]
+            if names and value.keys().isdisjoint(names):
+                listed = ", ".join(compact_json(name) for name in names)
+                violation = Violation(path, "missing", f"has none of the fields {listed}", expected=names, actual=list(value))
+                self.violations.append(violation)
+        return node
 
 
 def json_kind(value: Any) -> str:

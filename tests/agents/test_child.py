@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import sys
 from typing import Any
 
 import pytest
 from concerto.runtime.agents import child as children
+from concerto.runtime.agents import descendants
 from concerto.runtime.agents.child import Child, ChildEnded, LineTooLong
 
 from .children import ECHO, arguments, gone, run
@@ -114,6 +117,25 @@ def test_what_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None
     assert run(talk()) == (-9, True)
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_grandchildren_end_where_there_is_no_proc(monkeypatch: pytest.MonkeyPatch, listed: bool) -> None:
+    """With psutil also those with a session of their own; without it those of the process group."""
+    monkeypatch.setattr(descendants, "PROC", "/no-such-folder")
+    if listed:
+        pytest.importorskip("psutil")
+    else:
+        monkeypatch.setitem(sys.modules, "psutil", None)
+
+    async def talk() -> Any:
+        child = await started(PARENT % (listed, "time.sleep(600)"))
+        inner = int(await child.line())
+        before = gone(inner)
+        await child.stop()
+        return before, gone(inner), gone(child.pid)
+
+    assert run(talk()) == (False, True, True)
+
+
 @pytest.mark.parametrize("own_session", [False, True])
 @pytest.mark.parametrize("ending", ["time.sleep(600)", "time.sleep(0.05)"])
 def test_grandchildren_end_too(own_session: bool, ending: str) -> None:
@@ -140,6 +162,37 @@ def test_an_exit_is_noticed_while_a_grandchild_keeps_the_output_open() -> None:
         return child.exit_code, gone(inner)
 
     assert run(talk()) == (0, True)
+
+
+@pytest.mark.parametrize("after", [0, 0.02])
+def test_who_is_cancelled_while_it_starts_leaves_no_process(after: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    monkeypatch.setattr(children, "begin", begun.append)
+
+    async def talk() -> Any:
+        starting = asyncio.ensure_future(started(ECHO))
+        await asyncio.sleep(after)
+        starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await (await starting).stop()
+        return [gone(pid) for pid in begun]
+
+    assert all(run(talk()))
+
+
+def test_who_is_cancelled_after_the_output_was_closed_leaves_no_process() -> None:
+    async def talk() -> Any:
+        child = await started("import os, time; os.close(1); time.sleep(600)")
+        with pytest.raises(ChildEnded):
+            await child.line()
+        waiting = asyncio.ensure_future(child.end_of_output())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return gone(child.pid)
+
+    assert run(talk())
 
 
 def test_a_cancelled_stop_still_ends_the_process() -> None:

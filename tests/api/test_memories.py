@@ -133,3 +133,36 @@ def test_what_a_store_lacks_is_optional(tmp_path: Path) -> None:
         assert [session.call("turn"), session.call("turn")] == [True, True]
         with pytest.raises(concerto.Panic, match="P451.*keeps no facts"):
             session.call("keep", "one", "x")
+
+
+COUNTED = """
+[connections.c]
+provider = "openai"
+api_key_env = "KEY"
+[embedders.e]
+connection = "c"
+model = "e-1"
+"""
+LEARNING = """
+memory m: Memory = Memory::new().embed("e");
+pub fn learn(n: Int) -> Int {
+    for i in 0..n { m.remember("fact ${i}", "a text of some length, which an embedder is asked for"); }
+    m.recall("text").len()
+}
+"""
+
+
+def test_embedding_counts_in_budgets_and_metrics(tmp_path: Path) -> None:
+    """M-10.16: what a connection is asked for draws on the budget of tokens, whose panic nothing swallows."""
+    learning = program(tmp_path, LEARNING, COUNTED)
+    with learning.session(offline=True) as session:
+        assert session.call("learn", 3) == 3
+        counted = session.metrics()
+        assert counted.tokens_by_model == {"e-1": counted.total_tokens}
+        assert 30 < counted.total_tokens < 200
+    with learning.session(offline=True, budgets=concerto.Budgets(tokens=counted.total_tokens)) as session:
+        assert session.call("learn", 3) == 3
+    with learning.session(offline=True, budgets=concerto.Budgets(tokens=40)) as session:
+        with pytest.raises(concerto.Panic) as raised:
+            session.call("learn", 3)
+        assert raised.value.code == "P401"

@@ -96,7 +96,9 @@ def functions(draw: st.DrawFn) -> i.Function:
 
 @st.composite
 def images(draw: st.DrawFn) -> i.Image:
-    pricing = st.dictionaries(TEXT, st.lists(FLOAT | INT, min_size=2, max_size=2), max_size=2)
+    prices = st.lists(FLOAT | INT, min_size=2, max_size=2)
+    of_caches = st.lists(st.none() | FLOAT, min_size=2, max_size=2)
+    pricing = st.dictionaries(TEXT, prices | st.builds(list.__add__, prices, of_caches), max_size=2)
     budgets = draw(st.dictionaries(TEXT, NATURAL, max_size=2))
     header = i.Header(
         list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), budgets, draw(pricing)

@@ -51,6 +51,10 @@ steps = 5
 [pricing."m-1"]
 input_per_million = 1
 output_per_million = 2
+[pricing."m-2"]
+input_per_million = 1
+output_per_million = 2
+cached = 0.1
 [agents.a]
 command = "worker --fast"
 env = { CHILD = "HOST_VARIABLE" }
@@ -78,7 +82,8 @@ def test_header(image: i.Image) -> None:
     header = image.header
     assert header.format == list(i.FORMAT) and all(type(part) is int for part in header.format) and len(header.format) == 2
     assert (header.name, header.entry) == ("main", image.functions.index(function(image, "main")))
-    assert (header.budgets, header.pricing, header.compiler) == ({"steps": 5}, {"m-1": [1.0, 2.0]}, "concerto 0.1")
+    assert (header.budgets, header.compiler) == ({"steps": 5}, "concerto 0.1")
+    assert header.pricing == {"m-1": [1.0, 2.0], "m-2": [1.0, 2.0, 0.1, None]}
     assert "run=worker" in header.wanted and (type(header.opcodes), type(header.std)) == (int, int)
 
 

@@ -458,3 +458,14 @@ def test_random_code_meets_nothing_but_image_errors() -> None:
         except ImageError as error:
             outcomes[error.code] += 1
     assert len(outcomes) > 10 and outcomes["passes"] > 100, outcomes
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_what_is_never_called_is_verified_before_anything_runs(number: int) -> None:
+    """V-3.7: linking waits for a call, verification for nothing."""
+    bodies = ["NIL; RETURN"] * 3
+    verify(of(*[F(body) for body in bodies]), BUILTINS)
+    bodies[number] = "POP; NIL; RETURN"
+    with pytest.raises(ImageError) as refused:
+        verify(of(*[F(body) for body in bodies]), BUILTINS)
+    assert refused.value.code == "V111"

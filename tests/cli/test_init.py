@@ -101,3 +101,20 @@ def test_prices_give_the_cost(cli, write):
     write("main.conc", 'model M { provider: openai, base: "m" }\n@test fn f() {\n'
           '    mock M { response: { text: "a", tokens_in: 3 } }\n    assert_eq(M.execute("x")?.cost, 3.0);\n}\n')  # fmt: skip
     assert cli("test", "main.conc").code == 0
+
+
+TIMEOUTS = [
+    ("timeout = { first = 5, idle = 1.5 }", ""),
+    ("timeout = { firts = 5 }", "error[E4001]: `timeout` of [connections.lab] has no key `firts`"),
+    ("timeout = { first = 0 }", "error[E4004]: `first` of `timeout` of [connections.lab] is a number above 0"),
+    ('timeout = "5"', "error[E4004]: `timeout` of [connections.lab] is a number above 0"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), TIMEOUTS)
+def test_limits_of_time_of_a_connection(cli, write, line, said):
+    """O-1.212"""
+    write("Concerto.toml", PROJECT + f'[connections.lab]\nprovider = "offline"\nreplies = ["x"]\n{line}\n')
+    write("main.conc", MODEL)
+    ended = cli("run")
+    assert said in ended.err and ended.code == (65 if said else 0)

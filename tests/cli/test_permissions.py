@@ -63,6 +63,35 @@ def test_a_list_that_is_empty_grants_nothing(cli, program):
         assert (code, out) == (2, "") and f"argument {flag.partition('=')[0]}: " in err
 
 
+ASKS = """fn main() {
+    match std::http::get("http://127.0.0.1:9/") { Ok(_) => println("ok"), Err(e) => println(e.variant) }
+}
+"""
+NAMED = "--allow-net=127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--allow-all", NAMED], [NAMED, "--allow-all"], ["--allow-net", NAMED], [NAMED, "--allow-net"], [NAMED],
+     ["--allow-net=a.org", "--allow-net", NAMED]],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_wider_grant_leaves_a_named_host_open(cli, write, flags):
+    """The port is closed, which is found out by connecting (G-8.9)."""
+    program = write("a.conc", ASKS)
+    assert cli("run", program, *flags) == (0, "Network\n", "")
+    assert cli("run", program, "--allow-all") == (0, "PermissionDenied\n", "")
+
+
+LISTED = '["127.0.0.1:9"]'
+
+
+@pytest.mark.parametrize(("key", "flag"), [(LISTED, "--allow-net"), ("true", NAMED), (LISTED, "--allow-all")])
+def test_grants_of_manifest_and_flags_add_up(cli, write, key, flag):
+    write("Concerto.toml", MANIFEST + f"[permissions]\nnet = {key}\n")
+    assert cli("run", write("a.conc", ASKS), flag) == (0, "Network\n", "")
+
+
 def test_arguments_of_the_program(cli, write):
     program = write("a.conc", "fn main() { println(std::env::args()); }")
     assert cli("run", "--offline", program) == (0, "[]\n", "")

@@ -232,8 +232,8 @@ def test_scripted_replies_then_the_usual_ones(cli, write):
 
 
 UNKNOWN = (
-    "replies.json: scripted reply 1: unknown field txt; fields are text, chunks, tokens_in, tokens_out, model, delay_ms, finish, "
-    "tool_calls, error"
+    "replies.json: scripted reply 1: unknown field txt; fields are text, chunks, tokens_in, tokens_out, model, delay_ms, "
+    "tokens_cached, tokens_cache_write, tokens_reasoning, finish, tool_calls, error"
 )
 
 

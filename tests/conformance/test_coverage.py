@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance import clauses, suite
+from conformance.records import ExpectedEmit, Program
 from conformance.specification import clauses_of, read_clauses, stray_musts
 
 TEXT = """# Title
@@ -60,21 +62,63 @@ def test_changed_texts_are_found(tmp_path: Path) -> None:
     assert len(broken) == 2 and "L-1.1.2" in broken[0] and "L-1.1.3" in broken[1]
 
 
-def test_required_prefixes_demand_their_clauses_only() -> None:
-    found = clauses_of("- **L-1.1.1** a\n- **L-11.1.1** b\n- **O-1.1** c\n", "a.md")
-    assert clauses.required(found, set(), ["L-1"]) == ["L-1.1.1 is covered by no program"]
-    assert clauses.required(found, {"L-1.1.1"}, ["L-1"]) == []
-    assert len(clauses.required(found, set(), ["L"])) == 2
+def test_every_clause_is_shown_or_has_a_reason() -> None:
+    found = clauses_of("- **L-1.1.1** a\n- **L-11.1.1** b\n- **O-1.1** Target: 5\n", "a.md")
+    assert len(clauses.required(found, set(), {})) == 3  # targets too
+    assert clauses.required(found, {"L-1.1.1"}, {"O-1.1": "why."}) == [
+        "L-11.1.1 is covered by nothing; docs/spec/unbuilt.md gives no reason"
+    ]
+    assert clauses.required(found, {"L-1.1.1", "L-11.1.1"}, {"O-1.1": "why."}) == []
+
+
+def test_a_reason_is_a_sentence(tmp_path: Path) -> None:
+    listed = tmp_path / "unbuilt.md"
+    listed.write_text("# x\n\n| Why | Clause |\n|---|---|\n| Not built. | G-1.1 |\n|  | G-1.2 |\n| Twice. | G-1.1 |\n")
+    reasons, broken = clauses.unbuilt(listed)
+    assert reasons == {"G-1.1": "Not built."}
+    assert [line.partition(": ")[0] for line in broken] == ["unbuilt.md:6", "unbuilt.md:7"]
+
+
+def test_what_is_said_not_to_be_shown_is_named_by_nobody() -> None:
+    program = Program("a.conc#1", "a.conc", "L-1.1.1", ("G-1.1",))
+    shown = {"G-1.2": "tests/a.py::test_b"}
+    found = clauses.claimed_unbuilt([program], shown, {"G-1.1": "Not built.", "G-1.2": "Nor this.", "G-1.3": "Nor that."})
+    assert [line.partition(",")[0] for line in found] == ["a.conc: names G-1.1", "tests/a.py::test_b: names G-1.2"]
+
+
+def program(named: int, emits: int) -> Program:
+    expected = [ExpectedEmit((("out", "1"),), None, 1)] * emits
+    return Program("a.conc#1", "a.conc", "L-1.1.1", tuple(f"L-1.1.{n}" for n in range(2, named + 1)), emits=expected)
+
+
+def test_a_name_alone_claims_little() -> None:
+    assert clauses.claims([program(4, 1), program(6, 2), program(7, 3)]) == []
+    assert len(clauses.claims([program(5, 1)])) == 1
+    assert len(clauses.claims([program(8, 9)])) == 1
+
+
+def test_only_passing_programs_count(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    programs, _ = suite.load()
+    passing, drifting = programs[0], programs[1]
+    results.write_text(json.dumps({passing.ident: "pass", drifting.ident: "drift"}))
+    assert clauses._passed(programs, str(results)) == [passing]
 
 
 def test_elsewhere_names_tests_that_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clauses, "PROJECT", tmp_path)
-    (tmp_path / "test_a.py").write_text("def test_one(): pass\n")
+    (tmp_path / "benches").mkdir()
+    (tmp_path / "test_a.py").write_text("def test_one():\n    assert f()\ndef test_empty():\n    pass\ndef other():\n    f()\n")
+    (tmp_path / "benches" / "b.py").write_text("LIMIT = Target('V-1.1', 5)\ndef row(plan):\n    return [f(LIMIT)]\n")
     listed = tmp_path / "elsewhere.txt"
-    listed.write_text("# comment\nG-1.1\ttest_a.py::test_one\nG-1.2\ttest_a.py::test_two\nG-1.3\ttest_b.py\nG-1.4 x\n")
+    good = ["G-1.1\ttest_a.py::test_one", "V-1.1\tbenches/b.py::row"]
+    bad = ["G-1.2\ttest_a.py::test_two", "G-1.3\ttest_b.py::test_one", "G-1.4 x", "G-1.5\ttest_a.py",
+           "G-1.6\ttest_a.py::test_empty", "G-1.7\ttest_a.py::other",
+           "V-1.2\tbenches/b.py::row", "V-1.1\tbenches/b.py::none"]  # fmt: skip
+    listed.write_text("\n".join(["# comment", *good, *bad]))
     shown, broken = clauses.elsewhere(listed)
-    assert shown == {"G-1.1": "test_a.py::test_one"}
-    assert len(broken) == 3
+    assert shown == {"G-1.1": "test_a.py::test_one", "V-1.1": "benches/b.py::row"}
+    assert len(broken) == len(bad)
 
 
 @pytest.mark.parametrize("words", [["coverage.py", "--list", "G-"], ["generate.py", "--print", "--count", "1"]])

@@ -190,6 +190,27 @@ def test_prefix_level_and_route_select(folder: Path, capsys: pytest.CaptureFixtu
     assert "does not offer" in capsys.readouterr().err
 
 
+def test_the_exit_status_says_how_it_went(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """0 only where every program passed or is an expected failure; an unexpected pass fails the suite (C-9.1, C-9.2)."""
+    driver = ["--driver", " ".join(TINY)]
+    assert command.main([*driver, "area/good"]) == 0
+    assert command.main([*driver, "area/bad"]) == 1 and "FAIL  area/bad.conc" in capsys.readouterr().out
+    (folder / "expected-fail").mkdir()
+    known = folder / "expected-fail" / "tiny.txt"
+    known.write_text("area/bad.conc #12 the reason\n")
+    assert command.main([*driver, "area/bad"]) == 0
+    known.write_text("area/bad.conc #12 the reason\narea/good.conc #13 it fails no more\n")
+    assert command.main(driver) == 1
+    assert "unexpected pass" in capsys.readouterr().out.lower()
+
+
+def test_what_a_driver_does_has_its_outcome() -> None:
+    """Those of C-9.2 that are neither pass nor fail; a hang and a crash are never expected."""
+    assert run(program([{"hang": 9}], "// emit: a 1"), silence=0.3, known={"x.conc": "#7"}).outcome == "hang"
+    assert run(program([{"exit": 3}], "// emit: a 1"), known={"x.conc": "#7"}).outcome == "crash"
+    assert run(program([{"emit": ["a", "1"]}], "// emit: a 1", 6)).outcome == "not claimed"
+
+
 def test_known_failures_need_an_issue(folder: Path) -> None:
     (folder / "expected-fail").mkdir()
     file = folder / "expected-fail" / "tiny.txt"

@@ -63,7 +63,8 @@ def body(wire, model, system, turns, **more):
     if wire == "chat":
         return {"model": model, "messages": ([] if system is None else messages(("system", system))) + listed, **more}
     if wire == "responses":
-        return {"model": model, "store": False, "input": listed} | ({} if system is None else {"instructions": system}) | more
+        fixed = {"model": model, "store": False, "include": ["reasoning.encrypted_content"], "input": listed}
+        return fixed | ({} if system is None else {"instructions": system}) | more
     return {"model": model, "max_tokens": 4096, "messages": listed} | ({} if system is None else {"system": system}) | more
 
 
@@ -90,12 +91,14 @@ CONVERSATION = {
         {
             "model": "gpt-5.4-mini",
             "store": False,
+            "include": ["reasoning.encrypted_content"],
             "instructions": SYSTEM_OF_TUTOR,
             "input": [{"role": "user", "content": "What is Rust?"}],
         },
         {
             "model": "gpt-5.4-mini",
             "store": False,
+            "include": ["reasoning.encrypted_content"],
             "instructions": SYSTEM_OF_TUTOR,
             "input": [
                 {"role": "user", "content": "What is Rust?"},

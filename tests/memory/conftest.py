@@ -30,14 +30,14 @@ KINDS = ("volatile", "sqlite", "postgres", "redis")
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory):
-    pytest.importorskip("redis", reason="redis is not installed: pip install 'concerto-lang[redis]'")
+    pytest.importorskip("redis", reason="redis is not installed: it is of the extra redis")
     with servers.redis_url(tmp_path_factory.mktemp("redis")) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def postgres_url():
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'concerto-lang[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: it is of the extra postgres")
     with servers.postgres_url() as url:
         yield url
 

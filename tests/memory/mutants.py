@@ -56,7 +56,8 @@ MEASURED = "outcome = await judge(plan.schema, reply, validators)\n"
 MUTANTS = {
     "M-12.1": {
         "window cut by message": Mutant(
-            views, "units_back(source.back())\n    return", "([e] for e in source.back())\n    return", LOG
+            views, "units_back(source.back()), {pin.turn for pin in pins}, left_out",
+            "([e] for e in source.back()), {pin.turn for pin in pins}, left_out", LOG,
         ),
         "roles filter drops results only": Mutant(
             stages, "return [shown_as(first, Msg(", "return unit[:1] or [shown_as(first, Msg(", finding.role
@@ -102,8 +103,7 @@ MUTANTS = {
             changes, "yield from self.log.forward(pinned=False)", "yield from self.log.forward()", LOG
         ),
         "pins windowed": Mutant(
-            views, "in source.pins() if entry.seq not in taken]",
-            "in source.pins()[-(policy.window or 99) :] if entry.seq not in taken]", LOG,
+            views, "pins = source.pins()\n    texts", "pins = source.pins()[-(policy.window or 99) :]\n    texts", LOG,
         ),
         "system prompt stored": Mutant(
             turns, 'for message in self.prompt\n            if message.role != "system"',
@@ -265,9 +265,7 @@ MUTANTS = {
         "`len/4` rounded down": Mutant(tokens, "- (-count // BYTES_PER_TOKEN)", "+ count // BYTES_PER_TOKEN", finding.counting),
     },
     "M-12.21": {
-        "pin shown by both views": Mutant(
-            views, "in source.pins() if entry.seq not in taken]", "in source.pins()]", finding.lists
-        ),
+        "views one behind the other": Mutant(views, "elif id(log) in by_log:", "elif False:", finding.lists),
     },
     "M-12.22": {
         "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),

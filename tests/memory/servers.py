@@ -112,7 +112,7 @@ def postgres_url():
 
 def _accepting(port: int) -> None:
     """The port answers before the server does."""
-    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'concerto-lang[postgres]'")
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: it is of the extra postgres")
     until = time.monotonic() + 30
     while True:
         try:

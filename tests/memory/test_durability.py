@@ -233,10 +233,10 @@ def test_a_damaged_entry_is_reported(opened, tmp_path):
 def test_a_newer_format_is_refused(tmp_path):
     path = tmp_path / "memory.db"
     store = SqliteStore(str(path))
-    store._connection.execute("UPDATE meta SET format = 3")
+    store._connection.execute("UPDATE meta SET format = 4")
     store.close()
     failure = refused(path)
-    assert (failure.variant, failure.fields) == ("Version", {"found": 3, "supported": 2})
+    assert (failure.variant, failure.fields) == ("Version", {"found": 4, "supported": 3})
 
 
 def test_another_programs_database_is_refused(tmp_path):
@@ -285,3 +285,28 @@ def test_parts_are_deflated_only_where_that_helps(opened, tmp_path):
     marks = [row[0][:1] for row in store._connection.execute("SELECT parts FROM entry ORDER BY seq")]
     assert marks == [b"j", b"z", b"j"]
     assert [message.content for message in memory.messages()] == ["short", "long " * 1000, noise]
+
+
+@pytest.mark.parametrize(("size", "mark"), [(1_023, b"j"), (1_024, b"z")])
+def test_parts_are_deflated_from_one_kibibyte_on(opened, tmp_path, size, mark):
+    """M-8.8: the bytes of the parts as they are stored."""
+    store = opened(SqliteStore(str(tmp_path / "memory.db"), deflates=True))
+    empty = len('[{"kind":"text","text":""}]')
+    memory = Memory(Policy(), store=store)
+    memory.append("user", "a" * (size - empty))
+    ((parts,),) = store._connection.execute("SELECT parts FROM entry").fetchall()
+    assert parts[:1] == mark
+    assert memory.messages()[0].content == "a" * (size - empty)
+
+
+def test_what_was_acknowledged_is_there_for_who_opens_the_file_next(tmp_path):
+    """M-8.5: nothing of it waits for the store to be closed."""
+    path = str(tmp_path / "memory.db")
+    mine, theirs = SqliteStore(path), SqliteStore(path)
+    memory = Memory(Policy(), name="chat", store=mine)
+    other = Memory(Policy(), name="chat", store=theirs)
+    for number in range(3):
+        memory.append("user", str(number))
+        assert len(other) == number + 1
+    mine.close()
+    theirs.close()

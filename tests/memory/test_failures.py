@@ -131,7 +131,7 @@ def formats(design, folder):
     memory = design()
     finished(memory.call("q", [said("a")]))
     text = memory.dump()
-    for bad in (text.replace('"v": 1', '"v": 2').replace('"v":1', '"v":2'), '{"v": 2, "entries": []}', text[:-5]):
+    for bad in (text.replace('"v": 1', '"v": 3').replace('"v":2', '"v":3'), '{"v": 3, "entries": []}', text[:-5]):
         with pytest.raises(ValueError):
             memory.load(bad)
         assert texts(memory) == ["q", "a"]

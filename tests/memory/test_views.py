@@ -12,6 +12,8 @@ from concerto.runtime.memory.tokens import count_text
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.memory.views import Recalled, request_head, view_of
 from concerto.runtime.records import Call, Msg
+from hypothesis import given
+from hypothesis import strategies as st
 
 UNIT = [Msg("assistant", "look", (Call("c1", "find", {"q": 1}),)), Msg("tool", "found it", (), "c1")]
 
@@ -35,7 +37,10 @@ class ListSource:
 
 
 def filled(policy, *messages):
-    memory = Memory(policy)
+    return fill(Memory(policy), *messages)
+
+
+def fill(memory, *messages):
     for each in messages:
         if isinstance(each, list):
             memory.append_all(each)
@@ -232,20 +237,71 @@ def test_a_derived_view_reads_under_its_own_steps():
     assert (len(tail), tail.is_empty(), tail.tokens(), tail.summary()) == (2, False, 10, None)
 
 
-def test_an_entry_is_shown_by_the_first_view_that_has_it():
+def contents(run):
+    return [message.content for message in run.head]
+
+
+def test_views_of_one_log_are_shown_as_one():
     memories = derived()
     base = memories["all"]
     run = open_run([Attached(base, "said"), Attached(base, "tail")], "r", [Msg("user", "q")])
-    assert [message.content for message in run.head] == ["0", "2", "1", "3"]
+    assert contents(run) == ["0", "2", "3"]
     run.commit("reply")
     assert [message.content for message in base.last(2)] == ["q", "reply"]
 
 
-def test_a_pin_is_shown_by_one_view_of_a_list():
+def test_a_pin_is_shown_once_and_where_it_stands():
     memories = derived()
     memories["all"].pin("user", "pinned")
     run = open_run([Attached(memories["all"], "said"), Attached(memories["all"], "tail")], "r", [Msg("user", "q")])
-    assert [message.content for message in run.head] == ["0", "2", "pinned", "1", "3"]
+    assert contents(run) == ["0", "2", "3", "pinned"]
+
+
+def test_a_unit_is_shown_with_its_results_if_a_view_shows_them():
+    memories = Memories([Declaration("all"), Declaration("said", Policy(roles=frozenset({"user", "assistant"})), of="all")])
+    fill(memories["all"], "a", UNIT, "u")
+    for names in (("said", ""), ("", "said")):
+        run = open_run([Attached(memories["all"], name) for name in names], "r", [Msg("user", "q")], tools_offered=True)
+        assert contents(run) == ["a", "look", "found it", "u"]
+
+
+def test_a_shaped_view_stands_for_itself():
+    shape = Policy(window=2, shape=lambda messages: [Msg("user", "/".join(message.content for message in messages))])
+    said = Declaration("said", Policy(window=3), of="all")
+    memories = Memories([Declaration("all"), Declaration("told", shape, of="all"), said])
+    fill(memories["all"], "a", "b", "c", "d")
+    for names, wanted in ((("told", "said"), ["c/d", "b"]), (("said", "told"), ["b", "c/d"])):
+        run = open_run([Attached(memories["all"], name) for name in names], "r", [Msg("user", "q")])
+        assert contents(run) == wanted
+
+
+@given(
+    size=st.integers(0, 14),
+    pinned=st.sets(st.integers(0, 13), max_size=3),
+    steps=st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "window": st.integers(1, 8), "tokens": st.integers(30, 90), "window_turns": st.integers(1, 4),
+                "roles": st.sampled_from([frozenset({"user"}), frozenset({"user", "assistant"})]), "prune": st.just(0.9),
+            },
+        ),
+        min_size=2, max_size=4,
+    ),
+)  # fmt: skip
+def test_a_list_shows_the_union_in_log_order(size, pinned, steps):
+    policies = [Policy(**step) for step in steps]
+    names = [f"v{number}" for number in range(len(policies))]
+    memories = Memories(
+        [Declaration("all"), *(Declaration(name, policy, of="all") for name, policy in zip(names, policies, strict=True))]
+    )
+    for n in range(size):
+        role = ("user", "assistant", "system")[n % 3]
+        (memories["all"].pin if n in pinned else memories["all"].append)(role, str(n))
+    alone = [open_run([Attached(memories["all"], name)], "r", [Msg("user", "q")]) for name in names]
+    run = open_run([Attached(memories["all"], name) for name in names], "r", [Msg("user", "q")])
+    shown = [int(message.content) for message in run.head]
+    assert shown == sorted({int(message.content) for each in alone for message in each.head})
 
 
 def test_a_budget_is_divided_by_weight():

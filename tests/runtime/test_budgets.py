@@ -65,6 +65,7 @@ def test_a_request_beyond_a_limit_is_a_panic(finish, limits, params, code):
     with pytest.raises(Panic) as raised:
         finish(made.reserve(request(params=params), False))
     assert raised.value.code == code
+    assert "`max_tokens`" in raised.value.message  # what to do about it
     assert made.open == []
 
 
@@ -73,8 +74,18 @@ def test_an_unpriced_model_under_a_budget_of_cost(finish):
     with pytest.raises(Panic) as raised:
         finish(unpriced.reserve(request(), False))
     assert raised.value.code == "P403"
+    assert '`[pricing."m"]` of Concerto.toml' in raised.value.message and "option `pricing`" in raised.value.message
     finish(unpriced.reserve(request(), True))  # what costs nothing needs no price
     finish(Account(10_000, None, {}, Turn).reserve(request(), False))
+
+
+def test_a_reservation_is_the_dearest_of_what_caches_cost(finish):
+    """O-1.136: all of the prompt may be written to a cache; where the program names no price, a published one counts."""
+    row = {"input_per_million": 1.0, "output_per_million": 0.0, "cached": 0.1, "cache_write": 2.0}
+    assert finish(Account(None, 1.0, {"m": row}, Turn).reserve(request(), False)).cost == 5 * 2.0 / 1_000_000
+    published = Account(None, 1.0, {}, Turn)
+    listed = finish(published.reserve(request(), False, None, lambda *tokens: tokens[0] / 100 + tokens[3] / 50))
+    assert listed.cost == pytest.approx(5 / 100 + 5 / 50)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,9 @@ def test_the_response(bench, finish):
         "attempts": 1,
         "cached": False,
         "data": {},
+        "tokens_cached": 0,
+        "tokens_cache_write": 0,
+        "tokens_reasoning": 0,
     }
 
 
@@ -170,7 +173,7 @@ def test_validators_run_once_the_structure_is_accepted(bench, finish):
 
     async def validators(tree):
         seen.append(tree)
-        return ["rejected by validator"] if tree[2][0][1] == "task" else []
+        return [("$", "rejected by validator")] if tree[2][0][1] == "task" else []
 
     accepted = finish(execute_with_schema(made.services, model(made), "p", KIND, run_id="r", validators=validators))
     assert accepted.tree[2] == [("kind", "bug")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -25,14 +26,10 @@ def tree(tmp_path: Path) -> Path:
 def perform(roots: Roots, operation: str, path: str, *arguments: str) -> object:
     """The result, or `Outside` for what no root allows."""
     function, follow = OPERATIONS[operation]
-    found = roots.find(path)
-    if found is None:
-        return Outside
-    try:
-        with walk(*found, follow=follow) as spot:
+    for root, components in roots.find(path):
+        with contextlib.suppress(Outside), walk(root, components, follow=follow) as spot:
             return function(spot, *arguments)
-    except Outside:
-        return Outside
+    return Outside
 
 
 def read(roots: Roots, path: str) -> object:
@@ -84,6 +81,17 @@ def test_a_root_reached_through_a_link(tree: Path) -> None:
     assert read(Roots(str(tree), ["in"]), "alias/a.txt") == "a", "the path ends in the root"
     assert read(Roots(str(tree), ["alias"]), "alias/a.txt") == "a"
     assert read(Roots(str(tree), ["alias"]), "in/a.txt") == "a", "the grant is of what the link names"
+
+
+def test_a_path_that_leads_out_of_one_root_may_lie_in_another(tree: Path) -> None:
+    """Grants are a union, in either order (G-8.9)."""
+    os.symlink("../out", tree / "in" / "away")
+    os.symlink("../out/secret", tree / "in" / "one")
+    for granted in (["in", "out"], ["out", "in"], ["in", "in/away"], ["in/away", "in"]):
+        assert read(Roots(str(tree), granted), "in/away/secret") == "secret", granted
+    for granted in (["in", "in/one"], ["in/one", "in"]):
+        assert read(Roots(str(tree), granted), "in/one") == "secret", granted
+        assert read(Roots(str(tree), granted), "in/away/x") is Outside, granted
 
 
 def test_a_circle_of_links_ends(tree: Path) -> None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
+import resource
+import socket
 import threading
+import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -106,7 +111,7 @@ def port_of(server: Any) -> int:
 def test_an_exchange(server: Any) -> None:
     port = port_of(server)
     run = Run([f"net=127.0.0.1:{port}"])
-    reply = run.send("POST", f"http://127.0.0.1:{port}/echo?q=1", "töxt", {"X-Mine": "1", "Host": "evil.org"})
+    reply = run.send("POST", f"http://127.0.0.1:{port}/echo?q=1", "töxt", {"X-Mine": "1"})
     assert type(reply) is Ok
     status, body, headers = reply.value.values()
     assert (status, body, headers.items["x-kind"]) == (200, "grü\ufffd", "a, b")
@@ -213,6 +218,145 @@ def test_proxy_variables_are_ignored(server: Any, monkeypatch: pytest.MonkeyPatc
 def test_headers_cannot_smuggle(headers: dict[str, str]) -> None:
     reply = Run(["net=127.0.0.1"]).send("GET", "http://127.0.0.1:1/", None, headers)
     assert type(reply) is Err and reply.value.variant is None and "header" in reply.value.message
+
+
+FRAMING = [
+    "Host", "Content-Length", "content-length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer", "Keep-Alive",
+    "Proxy-Authorization", "Proxy-Connection", "pRoXy-Anything", "Expect", "HTTP2-Settings",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMING)
+def test_what_frames_a_message_is_not_set_by_a_program(server: Any, name: str) -> None:
+    port = port_of(server)
+    run = Run([f"net=127.0.0.1:{port}"])
+    for method, body in (("GET", None), ("POST", "body")):
+        reply = run.send(method, f"http://127.0.0.1:{port}/", body, {"X-Mine": "1", name: "5"})
+        assert type(reply) is Err and (reply.value.family, reply.value.variant) == ("HttpError", None)
+        assert f"'{name}'" in reply.value.message
+    assert server.seen == [], "nothing was sent"
+
+
+def test_headers_and_urls_have_an_end() -> None:
+    run = Run(["net"])
+    for headers in ({"X": "x" * 70_000}, {f"X-{number}": "1" * 60 for number in range(1_100)}):
+        assert "65536 characters" in run.send("GET", "http://127.0.0.1:1/", None, headers).value.message
+    assert run.send("GET", "http://a.example/" + "x" * 70_000).value.variant == "InvalidUrl"
+
+
+def test_keys_stay_with_their_origin(server: Any) -> None:
+    """A header whose name says that it is a credential (G-10.5) does not follow a redirect to another origin."""
+    port = port_of(server)
+    run = Run(["net=127.0.0.1", "net=box.example"], box=["127.0.0.1"])
+    headers = {"X-Api-Key": "k", "X-Auth-Token": "t", "X-Monkey": "m"}
+    run.send("GET", f"http://127.0.0.1:{port}/to?http://box.example:{port}/echo", None, headers)
+    sent = server.seen[-1][2]
+    assert "x-api-key" not in sent and "x-auth-token" not in sent and sent["x-monkey"] == "m"
+
+
+HOSTILE_TARGETS = [
+    "http://[", "//[", "http://[::1", "http://a:b/", "http://a:99999/", "//\u2100.example", "http://%zz/", "http://a.b:0/",
+    "http://[::1]evil.example/", "http://[v1.x]/", "http://" + "a" * 300 + "/", "http://xn--\u00e9/", "ht!tp://a/", "\x00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", HOSTILE_TARGETS, ids=ascii)
+def test_no_redirect_and_no_url_is_an_exception(target: str) -> None:
+    run = Run(["net"], a=["93.184.215.14"], public=["93.184.215.14"])
+
+    async def exchange(request: Any, address: str) -> Any:
+        return network.HttpReply(302, [("Location", target)], b"")
+
+    run.host.network.exchange = exchange
+    for url in (target, "http://public.example/"):
+        reply = run.send("GET", url)
+        assert type(reply) is Err and reply.value.family == "HttpError", url
+
+
+class Raw:
+    """A server that answers every connection with the same bytes."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.answer = answer
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = self.socket.accept()
+                with peer, contextlib.suppress(OSError):
+                    peer.recv(65_536)
+                    peer.sendall(self.answer)
+
+    def send(self, method: str = "GET") -> Any:
+        port = self.socket.getsockname()[1]
+        return Run([f"net=127.0.0.1:{port}"]).send(method, f"http://127.0.0.1:{port}/", timeout_ms=3000)
+
+
+def body_of(coding: str, data: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n" % (coding.encode(), len(data)) + data
+
+
+def test_encoded_bodies() -> None:
+    packed = zlib.compressobj(wbits=-15)
+    bare = packed.compress(b"text") + packed.flush()
+    whole = {
+        "gzip": gzip.compress(b"text"), "x-gzip": gzip.compress(b"te") + gzip.compress(b"xt"), "deflate": zlib.compress(b"text"),
+        "DEFLATE, identity": bare, "identity": b"text", "": b"text",
+    }  # fmt: skip
+    for coding, data in whole.items():
+        assert Raw(body_of(coding, data)).send().value.get("body") == "text", coding
+    assert type(Raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 99\r\n\r\n").send("HEAD")) is Ok
+
+
+MALFORMED = {
+    "a bomb": body_of("gzip", gzip.compress(b"\0" * 50_000_000)),
+    "a bomb in a bomb": body_of("gzip, gzip", gzip.compress(gzip.compress(b"\0" * 50_000_000))),
+    "many empty members": body_of("gzip", gzip.compress(b"") * 3000 + b"\x1f"),
+    "a cut stream": body_of("gzip", gzip.compress(b"text" * 1000)[:-9]),
+    "no stream": body_of("gzip", b"this is no gzip"),
+    "another encoding": body_of("br", b"x"),
+    "no status": b"HTTP/1.1 \r\n\r\n",
+    "a large status": b"HTTP/1.1 99999 X\r\n\r\n",
+    "a small status": b"HTTP/1.1 007 X\r\n\r\n",
+    "another protocol": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "nothing": b"",
+    "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+    "no length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx",
+    "too short": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx",
+    "a chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n",
+    "a large chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffffffffff\r\nx\r\n",
+    "a coding of the transfer": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
+    "a header without end": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000,
+    "a header without name": b"HTTP/1.1 200 OK\r\n: x\r\n\r\n",
+    "a NUL": b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n",
+    "another protocol in the middle": b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    "no end of heads": b"HTTP/1.1 100 Continue\r\n\r\n" * 50,
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_reply_is_a_typed_error(name: str) -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = Raw(MALFORMED[name]).send()
+    assert type(answer) is Err and answer.value.family == "HttpError" and answer.value.variant in ("Network", "Timeout"), answer
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 64 * 1024, "KiB"
+
+
+STRANGE = {
+    "bytes that are no text": b"HTTP/1.1 200 OK\r\nX: \xff\xfe\r\nContent-Length: 2\r\n\r\n\xff\xfe",
+    "a cookie": b"HTTP/1.1 200 OK\r\nSet-Cookie: " + b"a=b; expires=Thu, 99 Foo 99999; " * 50 + b"\r\nContent-Length: 0\r\n\r\n",
+    "no reason": b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
+    "a redirect to nowhere": b"HTTP/1.1 302 X\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_reply_is_a_reply(name: str) -> None:
+    answer = Raw(STRANGE[name]).send()
+    assert type(answer) is Ok, answer
+    answer.value.get("body").encode()
 
 
 def test_a_closed_port_and_an_offline_run() -> None:

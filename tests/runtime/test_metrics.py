@@ -18,6 +18,7 @@ def test_the_names_of_the_counters():
     assert list(Metrics().as_json()) == [
         "total_tokens", "tokens_by_model", "tokens_by_connection", "estimated_cost", "unpriced_calls", "execution_time_ms",
         "model_calls", "retries", "schema_retries", "cache_hits", "tool_calls", "agent_calls", "emit_count", "errors",
+        "tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out", "tokens_reasoning",
     ]  # fmt: skip
 
 
@@ -25,6 +26,43 @@ def test_a_price_is_that_of_a_million_tokens():
     assert price(PRICES, "m", 1_000_000, 2_000_000) == 33.0
     assert price(PRICES, "m", 10, 0) == 0.00003
     assert price(PRICES, "other", 10, 0) is None
+
+
+CACHE_PRICES = {"m": {**PRICES["m"], "cached": 0.3, "cache_write": 3.75}, "half": {**PRICES["m"], "cached": 0.3}}
+
+
+@pytest.mark.parametrize(
+    ("model", "counts", "cost"),
+    [
+        ("m", (1000, 0, 900, 0), (100 * 3 + 900 * 0.3)),
+        ("m", (1000, 10, 900, 50), (50 * 3 + 900 * 0.3 + 50 * 3.75 + 10 * 15)),
+        ("half", (1000, 0, 900, 50), (100 * 3 + 900 * 0.3)),
+        ("m", (1000, 0, 5000, 5000), 1000 * 0.3),  # never more than there were
+    ],
+)
+def test_cached_tokens_have_their_own_price(model, counts, cost):
+    """O-1.221."""
+    assert price(CACHE_PRICES, model, *counts) == pytest.approx(cost / 1_000_000)
+
+
+def test_published_prices_are_those_of_the_endpoint():
+    """O-1.136."""
+    pytest.importorskip("genai_prices", reason="genai-prices is not installed: pip install 'concerto-lang[prices]'")
+    from concerto.runtime.list_prices import list_price
+
+    at = "https://api.openai.com/v1"
+    whole, cached = list_price(at, "gpt-4o-mini", 1000, 0), list_price(at, "gpt-4o-mini", 1000, 0, 900)
+    assert 0 < cached < whole
+    assert list_price("http://127.0.0.1:9/v1", "gpt-4o-mini", 1000, 0) is None
+    assert list_price(at, "no-such-model", 1000, 0) is None
+    assert list_price(None, "gpt-4o-mini", 1000, 0) is None
+
+
+def test_without_the_package_nothing_is_published(monkeypatch):
+    from concerto.runtime import list_prices
+
+    monkeypatch.setattr(list_prices, "_package", lambda: None)
+    assert list_prices.list_price("https://api.openai.com/v1", "gpt-4o-mini", 1000, 0) is None
 
 
 def test_every_counter_of_calls(bench, finish):
@@ -61,4 +99,5 @@ def test_every_counter_of_calls(bench, finish):
     assert {name: value for name, value in counted.items() if value} == {
         "total_tokens": 1333, "tokens_by_model": {"m": 333, "n": 1000}, "tokens_by_connection": {"box": 1333},
         "unpriced_calls": 2, "model_calls": 7, "retries": 1, "schema_retries": 1, "cache_hits": 1, "tool_calls": 2, "errors": 1,
+        "tokens_in": 1111, "tokens_out": 222,
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concerto
 import pytest
 from concerto.runtime.addresses import is_public
 from concerto.runtime.http_requests import HttpFailure, Target
@@ -14,6 +15,9 @@ HOSTS = [
     ("a.org", "b.a.org", 80, False), ("a.org", "xa.org", 80, False), ("*.a.org", "b.a.org", 80, True),
     ("*.a.org", "c.b.a.org", 80, True), ("*.a.org", "a.org", 80, False), ("*.a.org", "xa.org", 80, False),
     ("a.org:80", "a.org", 80, True), ("a.org:80", "a.org", 443, False), ("*.a.org:80", "b.a.org", 81, False),
+    ("[0:0:0:0:0:0:0:1]:80", "::1", 80, True), ("FE80:0::1", "fe80::1%eth0", 80, True),
+    ("bücher.example", "xn--bcher-kva.example", 80, True),
+    ("*.Bücher.example", "a.xn--bcher-kva.example", 80, True), ("2001:db8::", "2001:db8::", 80, True),
     ("::1", "::1", 80, True), ("[::1]:80", "::1", 80, True), ("[::1]:80", "::1", 81, False), ("10.0.0.1", "10.0.0.1", 5, True),
 ]  # fmt: skip
 
@@ -25,7 +29,11 @@ def test_hosts(scope: str, host: str, port: int, allowed: bool) -> None:
     assert permissions.names_host(host, port) is (allowed and not scope.startswith("*."))
 
 
-MALFORMED = ["", ":80", "a.org:", "a.org:0", "a.org:65536", "a.org:x", "http://a.org", "a b", "a@b", "a/b", "a\n"]
+MALFORMED = [
+    "", ":80", "a.org:", "a.org:0", "a.org:65536", "a.org:x", "http://a.org", "a b", "a@b", "a/b", "a\n", "*",
+    "*.", "a.*.org", "*a.org", "*.127.0.0.1", "127.1", "2130706433", "0x7f.1", "a..org", "[::1", "::1]:80", "[a.org]:80",
+    "[::1]x",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("scope", MALFORMED)
@@ -43,6 +51,21 @@ def test_nothing_is_granted_by_default() -> None:
 def test_the_whole_capability_names_no_host() -> None:
     everything = Permissions.of_texts(["net", "env"])
     assert everything.allows_host("a.org", 1) and not everything.names_host("a.org", 1) and everything.allows_variable("X")
+
+
+NAMED = "net=127.0.0.1:1"
+
+
+@pytest.mark.parametrize("texts", [["net", NAMED], [NAMED, "net"], [NAMED, "net", "net=a.org"]])
+def test_what_is_named_stays_named_beside_the_whole(texts: list[str]) -> None:
+    permissions = Permissions.of_texts(texts)
+    assert permissions.names_host("127.0.0.1", 1) and not permissions.names_host("127.0.0.1", 2)
+    assert permissions.allows_host("any.org", 5) and not permissions.names_host("any.org", 5)
+
+
+def test_the_grants_of_a_host_add_up() -> None:
+    granted = concerto.Permissions(all=True, net=("127.0.0.1:1",)).granted()
+    assert granted.names_host("127.0.0.1", 1) and granted.allows_host("a.org", 2) and granted.allows_variable("X")
 
 
 def test_grants_add_up_and_the_whole_wins() -> None:

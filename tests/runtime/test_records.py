@@ -1,6 +1,6 @@
 """The neutral record as JSON (O-1.82, O-1.83)."""
 
-from concerto.runtime.records import Call, Msg, Reply, Request, SchemaField, ToolDef
+from concerto.runtime.records import Call, Msg, ProviderState, Reply, Request, SchemaField, ToolDef
 
 
 def test_a_plain_request_has_no_unset_fields():
@@ -38,7 +38,7 @@ def test_a_full_request_keeps_the_order_of_the_record():
 
 def test_tool_messages():
     call = Call("c1", "T__a", {"x": 1})
-    asked = Msg("assistant", "", [call], raw={"opaque": True})
+    asked = Msg("assistant", "", [call], state=ProviderState("lab", "chat", "m", {"opaque": True}))
     assert asked.as_json() == {
         "role": "assistant",
         "content": "",

@@ -64,6 +64,62 @@ def test_a_status_without_a_message(wire):
     assert plain.message == "m-1: Bad Gateway"
 
 
+REASONS = [
+    ([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}], "API key not valid"),
+    ({"detail": "Not authenticated"}, "Not authenticated"),
+    ({"detail": [{"loc": ["body", "model"], "msg": "field required", "type": "missing"}]}, "field required"),
+    ({"error": {"message": "inner"}, "message": "outer"}, "inner"),
+    ({"error": "model 'x' not found"}, "model 'x' not found"),
+    ({"error": {"code": 5, "details": [{"message": "deep"}]}, "message": "top"}, "top"),
+    ({"errors": [[], {"message": ""}, {"msg": "  second  "}]}, "second"),
+    ({"fault": {"faultstring": "Rate limit quota violation"}}, '{"fault":{"faultstring":"Rate limit quota violation"}}'),
+    ("only a text", "only a text"),
+    ({"message": "the key sk-secret is \udb40\udc41wrong"}, "the key <secret NAME> is wrong"),
+    ({}, "{}"),
+    (b"<!DOCTYPE html>\n<html><head><title>501  Not\nhere</title></head><body><p>long</p></body></html>", "501 Not here"),
+    (b"<html><body><center><h1>502 Bad Gateway</h1></center></body></html>", "502 Bad Gateway"),
+    (b"<html><body>" + b"<p>" * 5000, "HTTP status 400 with a page of HTML"),
+    (b"\xff\xfe no\n\n  text " + b"x" * 5000, "\ufffd\ufffd no text " + "x" * 289),
+    (b"[" * 60000, "[" * 300),
+    (b"x" * 292 + b" sk-secret and more", "x" * 292 + " <secret"),  # none is cut in half
+    (b'{"why": "sk-\\u0073ecret"}', '{"why":"<secret NAME>"}'),
+    ({"error": {"message": "<html><title>504</title></html>"}}, "504"),
+    (b"", "HTTP status 400"),
+]
+
+
+@all_wires
+@pytest.mark.parametrize(("body", "said"), REASONS, ids=range(len(REASONS)))
+def test_the_reason_of_an_error(wire, body, said):
+    """G-15.5"""
+    content = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
+    failure = Wire(wire, lambda request: httpx2.Response(400, content=content)).failure()
+    said = said.replace("NAME", WIRES[wire][1]["provider"].upper() + "_API_KEY")
+    page = "HTTP status 400 with a page of HTML: " if "<h1>" in str(body) or "<title>" in str(body) else ""
+    assert failure.message == f"m-1: {page}{said}"
+
+
+@all_wires
+def test_a_failure_to_connect_names_the_place(wire):
+    """G-15.6: the rest of the URL may be secret."""
+    for url, place in (
+        ("https://user:pw@box.example/secret?a=b", "box.example:443"), ("http://[::1]:8000/v1", "[::1]:8000"),
+        ("http://box.example:81", "box.example:81"),
+    ):  # fmt: skip
+        failure = Wire(wire, raising(httpx2.ConnectError("All connection attempts failed")), base_url=url).failure()
+        assert failure.message == f"m-1: connection failed to {place}: All connection attempts failed"
+
+
+@all_wires
+def test_an_address_that_is_none(wire):
+    for url in ("box:8000/v1", "/v1", "ftp://box/v1"):
+        sender = Wire(wire, OK[wire], base_url=url)
+        sender.provider._http_client = None
+        failure = sender.failure()
+        assert (failure.variant, failure.retry_class) == ("InvalidRequest", None)
+        assert failure.message == "m-1: base_url of connection lab does not begin with http:// or https://"
+
+
 def raising(error):
     def answer(request):
         raise error

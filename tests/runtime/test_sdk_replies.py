@@ -84,7 +84,10 @@ CALL_REPLIES = {
         "tool_calls",
     ),
     "responses": lambda arguments: responses(
-        [{"type": "reasoning", "id": "rs"}, {"type": "function_call", "call_id": "c1", "name": "T__a", "arguments": arguments}]
+        [
+            {"type": "reasoning", "id": "rs", "encrypted_content": "gA"},
+            {"type": "function_call", "call_id": "c1", "name": "T__a", "arguments": arguments},
+        ]
     ),
     "anthropic": lambda arguments: anthropic(
         [
@@ -121,8 +124,8 @@ REPLAYED = {
 def test_the_raw_reply_can_be_replayed(wire, oracle):
     sender = Wire(wire, CALL_REPLIES[wire]('{"x": 1}'))
     reply = sender.send()
-    asked = Msg("assistant", reply.text, reply.calls, raw=reply.raw)
-    request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "hi"), asked, Msg("tool", "2", call_id="c1")])
+    asked = Msg("assistant", reply.text, reply.calls, state=reply.state)
+    request = Request(id="r", connection="lab", model="m-1", messages=[Msg("user", "hi"), asked, Msg("tool", "2", call_id="c1")])
     lowered = sender.provider.lower(request)
     content = REPLAYED[wire](CALL_REPLIES[wire]('{"x": 1}'))
     assert lowered["input" if wire == "responses" else "messages"][1:-1] == content
@@ -192,6 +195,38 @@ def test_replies_that_are_none(wire, answer):
 def test_missing_usage_counts_as_nothing(wire):
     reply = Wire(wire, {key: value for key, value in OK[wire].items() if key != "usage"}).send()
     assert (reply.tokens_in, reply.tokens_out) == (0, 0)
+
+
+COUNTED = {
+    "chat": {
+        "prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
+        "prompt_tokens_details": {"cached_tokens": 900, "cache_write_tokens": 30},
+        "completion_tokens_details": {"reasoning_tokens": 40},
+    },
+    "responses": {
+        "input_tokens": 1000, "output_tokens": 50, "output_tokens_details": {"reasoning_tokens": 40},
+        "input_tokens_details": {"cached_tokens": 900, "cache_write_tokens": 30},
+    },
+    "anthropic": {
+        "input_tokens": 70, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 30, "output_tokens": 50,
+        "output_tokens_details": {"thinking_tokens": 40},
+    },
+}  # fmt: skip
+
+
+@all_wires
+def test_what_providers_count_is_told_apart(wire):
+    """O-1.137: all input is counted once, whichever part of it a provider leaves out of it."""
+    reply = Wire(wire, {**OK[wire], "usage": COUNTED[wire]}).send()
+    assert (reply.tokens_in, reply.cached, reply.cache_write, reply.tokens_out, reply.reasoning) == (1000, 900, 30, 50, 40)
+
+
+def test_other_names_of_the_same_counts():
+    hit = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, "prompt_cache_hit_tokens": 8}
+    beside = {**hit, "total_tokens": 17, "completion_tokens_details": {"reasoning_tokens": 5}}
+    replies = [Wire("chat", {**OK["chat"], "usage": usage}).send() for usage in (hit, beside)]
+    counts = [(reply.tokens_in, reply.cached, reply.tokens_out, reply.reasoning) for reply in replies]
+    assert counts == [(10, 8, 2, 0), (10, 8, 7, 5)]
 
 
 @all_wires

@@ -17,6 +17,7 @@ import pytest
 from concerto.runtime.files.operations import Failed
 from concerto.runtime.files.roots import Roots
 from concerto.runtime.files.walk import Outside
+from concerto.runtime.links import real_path
 
 from .test_file_access import perform
 
@@ -130,3 +131,51 @@ def test_no_swap_of_links_lets_anything_out(tree: Path, race: str) -> None:
     assert all(map(allowed, seen)), seen
     assert outside(tree) == before
     assert race == "a name on the way" or len(seen) == 2, "the swap was met in both states"
+
+
+@contextlib.contextmanager
+def vanishing(link: Path, target: str) -> Iterator[None]:
+    """Meanwhile the name is a link, a file, or nothing."""
+    end = threading.Event()
+
+    def change() -> None:
+        while not end.is_set():
+            os.symlink(target, link)
+            os.unlink(link)
+            link.touch()
+            os.unlink(link)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def test_a_link_that_changes_while_it_is_resolved_is_no_exception(tree: Path) -> None:
+    """Of 17,119 look-ups 68 were FileNotFoundError: between its two looks at a link the system's resolver met another one."""
+    link = tree / "beside"
+    with vanishing(link, "in/a.txt"):
+        for _ in range(max(RACES, 2_000)):
+            path = real_path(str(link))
+            assert path in (str(link), str(tree / "in" / "a.txt"))
+            assert all(root.real == str(tree / "in") for root, _ in Roots(str(tree), ["in"]).find("beside/x"))
+
+
+@pytest.mark.parametrize("fails", [1, 3, 10**6])
+def test_a_resolver_that_fails(tree: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    """Once or twice it is asked again; for ever, the path counts as written, which no root holds."""
+    os.symlink("in/a.txt", tree / "beside")
+    roots = Roots(str(tree), ["in"])
+    plain, times = os.path.realpath, iter(range(fails))
+
+    def failing(path: str) -> str:
+        if next(times, None) is not None:
+            raise FileNotFoundError(2, "No such file or directory")
+        return plain(path)
+
+    monkeypatch.setattr(os.path, "realpath", failing)
+    assert perform(roots, "read_file", "beside") == ("a" if fails < 8 else Outside)
+    assert perform(roots, "read_file", "in/a.txt") == "a"

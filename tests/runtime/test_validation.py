@@ -2,7 +2,14 @@
 
 import pytest
 from concerto.runtime.schema.failures import retries_exhausted, schema_failure
-from concerto.runtime.schema.validation import NONE, Accepted, truncated_violation, validate, validator_violation
+from concerto.runtime.schema.validation import (
+    NONE,
+    Accepted,
+    truncated_violation,
+    validate,
+    validate_reply,
+    validator_violation,
+)
 
 
 def field(name, kind, optional=False, **default):
@@ -148,6 +155,41 @@ def test_recursion():
 
 
 @pytest.mark.parametrize(
+    ("members", "value", "member"),
+    [
+        (["ONE", "TWO"], "two", "TWO"),
+        (["Straße", "Platz"], "STRASSE", "Straße"),
+        (["a", "A"], "A", "A"),
+        (["on", "On"], "ON", None),
+        (["one"], "one ", None),
+        (["one"], "o", None),
+    ],
+)
+def test_letter_case_in_a_reply(members, value, member):
+    kind = schema(field("f", ["array", ["enum", members]]))
+    outcome = validate_reply(kind, {"f": [value]})
+    if member is None:
+        assert [v.code for v in outcome] == ["enum"]
+    else:
+        assert outcome.tree[2] == [("f", ("array", [member]))] and outcome.respelt == (member != value)
+    assert isinstance(validate(kind, {"f": [value]}), Accepted) == (value in members)
+
+
+def test_a_reply_without_any_declared_key():
+    inner = schema(field("x", ["int"], True), name="I")
+    kind = schema(field("a", ["int"], True), field("i", inner, True), field("d", ["int"], default=1))
+    assert [v.text for v in validate_reply(kind, {"z": 1})] == ['$: has none of the fields "a", "i", "d"']
+    assert [v.text for v in validate_reply(kind, {"i": {"z": 1}})] == ['$.i: has none of the fields "x"']
+    for value in ({}, {"i": {}}, {"a": None, "z": 1}, {"i": None}):
+        assert isinstance(validate_reply(kind, value), Accepted)
+    assert [v.text for v in validate_reply(schema(field("a", ["int"])), {"z": 1})] == ["$.a: missing required field"]
+    assert isinstance(validate_reply(schema(), {"z": 1}), Accepted)
+    assert isinstance(validate(kind, {"z": 1}), Accepted)
+    failure = schema_failure(validate_reply(kind, {"z": 1}), "raw")
+    assert (failure.variant, failure.fields["expected"]) == ("MissingField", ["a", "i", "d"])
+
+
+@pytest.mark.parametrize(
     ("value", "variant", "fields"),
     [
         ({}, "MissingField", {"field": "f", "path": "$.f"}),
@@ -166,14 +208,14 @@ def test_other_variants():
     refused = validate(schema(field("f", ["enum", ["a"]])), {"f": "b"})
     failure = schema_failure(refused, "raw")
     assert (failure.variant, failure.fields["allowed"], failure.fields["actual"]) == ("EnumViolation", ["a"], "b")
-    assert schema_failure([validator_violation("no good")], "r").variant == "ValidationFailed"
+    assert schema_failure([validator_violation("$", "no good")], "r").variant == "ValidationFailed"
     truncated = truncated_violation()
     assert truncated.text == "$: the reply was cut off at the token limit"
     assert schema_failure([truncated], "r").variant == "ParseError"
 
 
 def test_exhausted_retries_carry_the_last_error():
-    last = schema_failure([validator_violation("no good")], "raw")
+    last = schema_failure([validator_violation("$", "no good")], "raw")
     failure = retries_exhausted(last, 3, "m", "lab")
     assert failure.variant == "MaxRetriesExceeded"
     assert failure.fields["attempts"] == 3

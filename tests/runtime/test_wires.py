@@ -6,7 +6,7 @@ from concerto.runtime.errors import NotSent
 from concerto.runtime.providers.anthropic import Anthropic
 from concerto.runtime.providers.openai_chat import OpenAIChat
 from concerto.runtime.providers.openai_responses import OpenAIResponses
-from concerto.runtime.records import Call, Msg, Request, SchemaField, ToolDef
+from concerto.runtime.records import Call, Msg, ProviderState, Request, SchemaField, ToolDef
 from concerto.runtime.secrets import Redactor
 from concerto.vm.schema import plain_form, strict_form
 
@@ -50,6 +50,7 @@ PLAIN_CALLS = {
     "responses": {
         "model": "m",
         "store": False,
+        "include": ["reasoning.encrypted_content"],
         "instructions": "be kind",
         "input": [
             {"role": "user", "content": "hi"},
@@ -253,7 +254,8 @@ def test_streaming(lower):
 
 def test_raw_content_is_replayed_verbatim(lower):
     blocks = [{"type": "text", "text": "t"}, {"type": "tool_use", "id": "c1", "name": "T__add", "input": {"x": 1}}]
-    asked = Msg("assistant", "t", [Call("c1", "T__add", {"x": 1})], raw=blocks)
+    state = ProviderState("c", "messages https://api.anthropic.com", "m", blocks)
+    asked = Msg("assistant", "t", [Call("c1", "T__add", {"x": 1})], state=state)
     result = Msg("tool", "2", call_id="c1")
     sent = lower("anthropic", U, asked, result, tools=[TOOL])
     assert sent["messages"][1] == {"role": "assistant", "content": blocks}

@@ -8,18 +8,27 @@ from ..values.containers import Array
 from ..values.display import display
 from ..values.equality import equal
 from ..values.limits import check_items, check_string_size, collection_too_long, join, limits
+from ..values.metering import LARGE, STRIDE, look, paced, spend
 from ..values.ranges import RangeValue
 from ..values.results import NONE, Some
 from ..values.scalars import INT_MAX, INT_MIN
 from ..values.sharing import share, share_all
 from .guards import array, integer, mismatch, text
 from .registry import method, prelude
+from .sorting import sort_in_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 NUMBERS = frozenset({int, float})
+
+
+def _over(items: list[Any]) -> None:
+    """Charges work on all of them."""
+    if len(items) >= LARGE:
+        spend(len(items))
 
 
 @method("Array<T>", "len() -> Int", clause="L-6.4.1")
@@ -73,6 +82,7 @@ def insert(a: Array, i: Any, x: Any) -> None:
     if not 0 <= integer(i) <= len(a.items):
         index_out_of_range(i, len(a.items))
     check_items(len(a.items) + 1)
+    _over(a.items)
     a.items.insert(i, x)
 
 
@@ -81,6 +91,7 @@ def remove(a: Array, i: Any) -> Any:
     """Removes the element at position i and gives it."""
     if not 0 <= integer(i) < len(a.items):
         index_out_of_range(i, len(a.items))
+    _over(a.items)
     return a.items.pop(i)
 
 
@@ -93,6 +104,7 @@ def array_clear(a: Array) -> None:
 @method("Array<T>", "reverse() -> Nil", clause="L-6.4.6", mut=True, linear=True)
 def array_reverse(a: Array) -> None:
     """Turns the order round, in place."""
+    _over(a.items)
     a.items.reverse()
 
 
@@ -100,12 +112,15 @@ def array_reverse(a: Array) -> None:
 def sort(a: Array) -> None:
     """Sorts in place, stable and ascending: numbers, NaN last, or Strings."""
     items = a.items
+    _over(items)
     kinds = set(map(type, items))
     if kinds <= {str} or kinds <= {int}:
-        items.sort()
+        sort_in_place(items)
     elif kinds <= NUMBERS:
-        ordered = sorted(x for x in items if x == x)
-        items[:] = ordered + [x for x in items if x != x]
+        ordered = [x for x in items if x == x]
+        unordered = [x for x in items if x != x]
+        sort_in_place(ordered)
+        items[:] = ordered + unordered
     else:
         mismatch("elements that are all numbers or all Strings", next(x for x in items if type(x) is not str))
 
@@ -113,15 +128,17 @@ def sort(a: Array) -> None:
 @method("Array<T>", "contains(x: T) -> Bool", clause="L-6.4.9", linear=True)
 def array_contains(a: Array, x: Any) -> bool:
     """Whether an equal element is there."""
-    if type(x) is str:
+    _over(a.items)
+    if type(x) is str and len(a.items) < LARGE:
         return x in a.items
-    return any(equal(item, x) for item in a.items)
+    return any(equal(item, x) for item in paced(a.items))
 
 
 @method("Array<T>", "index_of(x: T) -> Option<Int>", clause="L-6.4.9", linear=True)
 def array_index_of(a: Array, x: Any) -> Any:
     """The position of the first equal element."""
-    for position, item in enumerate(a.items):
+    _over(a.items)
+    for position, item in enumerate(paced(a.items)):
         if equal(item, x):
             return Some(position)
     return NONE
@@ -130,26 +147,41 @@ def array_index_of(a: Array, x: Any) -> Any:
 @method("Array<T>", "enumerate() -> Array<(Int, T)>", clause="L-6.4.14", linear=True)
 def array_enumerate(a: Array) -> Array:
     """Each element with its position before it."""
-    return Array(list(enumerate(share_all(a.items))))
+    _over(a.items)
+    return Array(_pairs(range(len(a.items)), share_all(a.items)))
 
 
 @method("Array<T>", "zip<U>(o: Array<U>) -> Array<(T, U)>", clause="L-6.4.14", linear=True)
 def array_zip(a: Array, o: Any) -> Array:
     """Pairs of elements at equal positions, as many as the shorter Array has."""
-    return Array(list(zip(share_all(a.items), share_all(array(o)), strict=False)))
+    _over(a.items)
+    return Array(_pairs(share_all(a.items), share_all(array(o))))
+
+
+def _pairs(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Tuples of elements at equal positions."""
+    pairs: list[tuple[Any, Any]] = []
+    for at in range(0, min(len(first), len(second)), STRIDE):
+        look()
+        pairs += zip(first[at : at + STRIDE], second[at : at + STRIDE], strict=False)
+    return pairs
 
 
 @method("Array<T>", "slice(a: Int, b: Int) -> Array<T>", clause="L-6.4.15", linear=True)
 def array_slice(a: Array, start: Any, end: Any) -> Array:
     """As `xs[a..b]`."""
     low, high = RangeValue(integer(start), integer(end)).slice_bounds(len(a.items))
-    return Array(share_all(a.items[low:high]))
+    part = a.items[low:high]
+    _over(part)
+    return Array(share_all(part))
 
 
 @method("Array<T>", "concat(o: Array<T>) -> Array<T>", clause="L-6.4.15", linear=True)
 def concat(a: Array, o: Any) -> Array:
     """The elements of both, in order."""
     check_items(len(a.items) + len(array(o)))
+    _over(a.items)
+    _over(o.items)
     return Array(share_all(a.items) + share_all(o.items))
 
 
@@ -157,23 +189,33 @@ def concat(a: Array, o: Any) -> Array:
 def array_join(a: Array, sep: Any) -> str:
     """The Display texts with the separator between them."""
     text(sep)
+    _over(a.items)
     if {*map(type, a.items)} == {str}:
-        return join(sep, a.items)
+        return joined(sep, a.items)
     parts = []
     size = 0
-    for item in a.items:
+    for item in paced(a.items):
         parts.append(display(item))
         # One element shown many times must not fill the memory before the sum is known.
         size += len(parts[-1])
         check_string_size(size)
-    return join(sep, parts)
+    return joined(sep, parts)
+
+
+def joined(separator: str, parts: list[str]) -> str:
+    """`parts` with `separator` between them, charged by its length."""
+    text = join(separator, parts)
+    if len(text) >= LARGE:
+        spend(len(text))
+    return text
 
 
 @method("Array<T>", "sum() -> T", clause="L-6.4.17", linear=True, special="numeric")
 def array_sum(a: Array) -> Any:
     """The sum of numbers, from left to right; of no element 0."""
+    _over(a.items)
     total: Any = 0
-    for item in a.items:
+    for item in paced(a.items):
         if type(item) is not int and type(item) is not float:
             mismatch("elements that are numbers", item)
         total += item

@@ -31,18 +31,57 @@ class Capability:
 
 
 def split_host(text: str) -> tuple[str, int | None]:
-    """`HOST`, `HOST:PORT`, `[V6]:PORT` or a bare IPv6 address, in lower case; Malformed for anything else."""
+    """`HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT` or a bare IPv6 address, with the host in its canonical form; Malformed for
+    anything else."""
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]") or ":" in host and not host.startswith("["):
         host, port = text, ""
-    host = host.removeprefix("[").removesuffix("]").lower().removesuffix(".")
-    if not host or not host.isprintable() or any(sign in host for sign in " /@\\?#"):
-        raise Malformed(f"{text!r} is no host: write HOST or HOST:PORT")
-    if colon and not port and text.endswith(":"):
+    if colon and not port and text.endswith(":") and not host.endswith("::"):
         raise Malformed(f"{text!r} has no port behind the colon")
+    below = "*." if host.startswith("*.") else ""
+    if host.startswith("[") and host.endswith("]") and ":" in host:
+        host = host[1:-1]
+    try:
+        host = below + canonical_host(host.removeprefix(below))
+    except Malformed as refused:
+        raise Malformed(f"{text!r} is no host ({refused}): write HOST, HOST:PORT or *.DOMAIN") from None
+    if below and literal_address(host.removeprefix(below)) is not None:
+        raise Malformed(f"{text!r} is no host (nothing lies below an address): write HOST, HOST:PORT or *.DOMAIN")
     if port and not (port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
         raise Malformed(f"{text!r} has no port from 1 to 65535")
     return host, int(port) if port else None
+
+
+def canonical_host(host: str) -> str:
+    """A host as it is looked up and compared: an address in its shortest spelling without zone, a name in lower case, in ASCII
+    and without a dot at its end. Malformed, with the reason alone, for what is neither: also for numbers that only some
+    resolvers read as addresses (`0x7f.1`, `2130706433`)."""
+    address = literal_address(host)
+    if address is not None:
+        return address
+    try:
+        name = host.encode("idna").decode().lower().removesuffix(".")
+    except UnicodeError:
+        raise Malformed("it is no name") from None
+    labels = name.split(".")
+    if not name or any(not label or not all(c.isalnum() or c in "-_" for c in label) for label in labels):
+        raise Malformed("it is no name")
+    last = labels[-1]
+    if last.isdecimal() or last.startswith("0x"):
+        raise Malformed("it is no name and no address of four numbers")
+    return name
+
+
+def literal_address(host: str) -> str | None:
+    """The address a host is written as, in its shortest spelling and without zone; None for a name."""
+    if ":" not in host and not host[-1:].isdecimal():  # a plain name needs no parser of addresses
+        return None
+    import ipaddress
+
+    try:
+        return str(ipaddress.ip_address(host.partition("%")[0]))
+    except ValueError:
+        return None
 
 
 def _not_empty(text: str) -> None:

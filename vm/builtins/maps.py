@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..values.access import map_store
 from ..values.containers import Array, Map, key_of
 from ..values.limits import check_items
+from ..values.metering import LARGE, paced, spend
 from ..values.results import NONE, Some
 from ..values.sharing import share, share_all
 from .guards import table
@@ -13,6 +14,12 @@ from .registry import method
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+def _over(m: Map) -> None:
+    """Charges work on all entries."""
+    if len(m.items) >= LARGE:
+        spend(len(m.items))
 
 
 @method("Map<K, V>", "len() -> Int", clause="L-6.5.1")
@@ -65,26 +72,31 @@ def map_clear(m: Map) -> None:
 @method("Map<K, V>", "keys() -> Array<K>", clause="L-6.5.6", linear=True)
 def keys(m: Map) -> Array:
     """The keys in insertion order."""
+    _over(m)
     return Array(m.key_list())
 
 
 @method("Map<K, V>", "values() -> Array<V>", clause="L-6.5.6", linear=True)
 def values(m: Map) -> Array:
     """The values in insertion order."""
+    _over(m)
     return Array(share_all(m.items.values()))
 
 
 @method("Map<K, V>", "entries() -> Array<(K, V)>", clause="L-6.5.6", linear=True)
 def entries(m: Map) -> Array:
     """The entries as tuples in insertion order."""
+    _over(m)
     share_all(m.items.values())
-    return Array(list(m.entries()))
+    return Array(list(paced(m.entries()) if len(m.items) >= LARGE else m.entries()))
 
 
 @method("Map<K, V>", "merge(o: Map<K, V>) -> Map<K, V>", clause="L-6.5.7", linear=True)
 def merge(m: Map, o: Any) -> Map:
     """A Map with the entries of both; those of o win, first positions stay."""
     others = table(o)
+    _over(m)
+    _over(o)
     check_items(len(m.items) + len(others.keys() - m.items.keys()))
     both = {**m.items, **others}
     share_all(both.values())

@@ -6,6 +6,7 @@ import math
 
 from ..values.arithmetic import fit, float_pow, power
 from ..values.display import display
+from ..values.metering import LARGE, spend
 from ..values.scalars import to_int
 from .guards import float_of, number
 from .registry import method
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 @method("Any", "to_string() -> String", clause="L-6.2.1", linear=True)
 def to_string(value: Any) -> str:
     """The Display text of the value."""
-    return display(value)
+    text = display(value)
+    if len(text) >= LARGE:
+        spend(len(text))
+    return text
 
 
 @method("Int", "abs() -> Int", clause="L-6.2.2")

@@ -6,6 +6,7 @@ from ..panics import Panic
 from ..values.access import fit_length
 from ..values.containers import Array
 from ..values.limits import check_items
+from ..values.metering import LARGE, spend
 from ..values.ranges import RangeValue
 from .guards import integer
 from .registry import method, prelude
@@ -41,6 +42,8 @@ def range_contains(r: RangeValue, i: Any) -> bool:
 
 def _collect(span: range) -> Array:
     check_items(max(0, -(-(span.stop - span.start) // span.step)))
+    if len(span) >= LARGE:
+        spend(len(span))
     return Array(list(span))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ..values import long_text
 from ..values.containers import Array
 from ..values.display import quote
 from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size, limits, repeat, utf8_size
+from ..values.metering import BLOCK, LARGE, spend
 from ..values.numerals import WHITE_SPACE, read_float, read_int
 from ..values.ranges import RangeValue
 from ..values.results import NONE, Err, Ok, Some
@@ -32,6 +34,9 @@ def string_is_empty(s: str) -> bool:
 @method("String", "contains(s: String) -> Bool", clause="L-6.3.2", linear=True)
 def string_contains(s: str, part: Any) -> bool:
     """Whether the text occurs."""
+    if len(s) >= LARGE:
+        spend(len(s))
+        return long_text.find(s, text(part)) >= 0
     return text(part) in s
 
 
@@ -50,18 +55,24 @@ def ends_with(s: str, part: Any) -> bool:
 @method("String", "trim() -> String", clause="L-6.3.3", linear=True)
 def trim(s: str) -> str:
     """Without Unicode white space at both ends."""
+    if len(s) >= LARGE:
+        spend(len(s))
     return s.strip(WHITE_SPACE)
 
 
 @method("String", "trim_start() -> String", clause="L-6.3.3", linear=True)
 def trim_start(s: str) -> str:
     """Without Unicode white space at the start."""
+    if len(s) >= LARGE:
+        spend(len(s))
     return s.lstrip(WHITE_SPACE)
 
 
 @method("String", "trim_end() -> String", clause="L-6.3.3", linear=True)
 def trim_end(s: str) -> str:
     """Without Unicode white space at the end."""
+    if len(s) >= LARGE:
+        spend(len(s))
     return s.rstrip(WHITE_SPACE)
 
 
@@ -76,6 +87,10 @@ def _sized(mapped: str) -> str:
 @method("String", "to_uppercase() -> String", clause="L-6.3.4", linear=True)
 def to_upper(s: str) -> str:
     """In upper case, by the full Unicode mapping."""
+    if len(s) >= LARGE:
+        spend(len(s))
+        if len(s) > BLOCK:
+            return long_text.mapped(s, str.upper)
     return _sized(s.upper())
 
 
@@ -83,13 +98,20 @@ def to_upper(s: str) -> str:
 @method("String", "to_lowercase() -> String", clause="L-6.3.4", linear=True)
 def to_lower(s: str) -> str:
     """In lower case, by the full Unicode mapping."""
+    if len(s) >= LARGE:
+        spend(len(s))
+        if len(s) > BLOCK:  # a sigma looks at its word, so words stay whole
+            return _sized("".join([part.lower() for part in long_text.at_blanks(s)]))
     return _sized(s.lower())
 
 
 @method("String", "repeat(n: Int) -> String", clause="L-6.3.5", linear=True)
 def string_repeat(s: str, n: Any) -> str:
     """The String n times in a row; empty for n of 0 or less."""
-    return repeat(s, integer(n))
+    size = len(s) * integer(n)
+    if LARGE <= size <= limits.string:
+        spend(size)
+    return repeat(s, n)
 
 
 def _not_a(what: str, s: str) -> Err:
@@ -100,6 +122,8 @@ def _not_a(what: str, s: str) -> Err:
 @method("String", "parse_int() -> Result<Int, ParseError>", clause="L-6.3.6", linear=True)
 def parse_int(s: str) -> Ok | Err:
     """The Int the trimmed text writes: a sign and decimal digits."""
+    if len(s) >= LARGE:
+        spend(len(s))
     found = read_int(s)
     return _not_a("an Int", s) if found is None else Ok(found)
 
@@ -107,6 +131,8 @@ def parse_int(s: str) -> Ok | Err:
 @method("String", "parse_float() -> Result<Float, ParseError>", clause="L-6.3.6", linear=True)
 def parse_float(s: str) -> Ok | Err:
     """The Float the trimmed text writes: as an Int, with fraction, exponent, or `inf` and `nan`."""
+    if len(s) >= LARGE:
+        spend(len(s))
     found = read_float(s)
     return _not_a("a Float", s) if found is None else Ok(found)
 
@@ -116,15 +142,18 @@ def split(s: str, sep: Any) -> Array:
     """The parts between separators; an empty separator splits into characters."""
     if not text(sep):
         return chars(s)
-    if len(s) >= limits.items:
-        check_items(s.count(sep) + 1)
-    return Array(s.split(sep))
+    if len(s) >= LARGE:
+        spend(len(s))
+    return Array(s.split(sep) if len(s) < min(LARGE, limits.items) else long_text.split(s, sep))
 
 
 @method("String", "replace(from: String, to: String) -> String", clause="L-6.3.8", linear=True)
 def replace(s: str, old: Any, new: Any) -> str:
     """All occurrences replaced."""
     old, new = text(old), text(new)
+    if len(s) >= LARGE:
+        spend(len(s))
+        return long_text.replace(s, old, new)
     if (len(s) + 1) * (len(new) + 1) * 4 > limits.surely:  # as if it stood between all characters
         check_string_size(utf8_size(s) + s.count(old) * (utf8_size(new) - utf8_size(old)))
     return s.replace(old, new)
@@ -134,6 +163,8 @@ def replace(s: str, old: Any, new: Any) -> str:
 def substring(s: str, a: Any, b: Any) -> str:
     """As `s[a..b]`."""
     start, end = RangeValue(integer(a), integer(b)).slice_bounds(len(s))
+    if end - start >= LARGE:
+        spend(end - start)
     return s[start:end]
 
 
@@ -146,7 +177,11 @@ def string_get(s: str, i: Any) -> Any:
 @method("String", "index_of(s: String) -> Option<Int>", clause="L-6.3.10", linear=True)
 def string_index_of(s: str, part: Any) -> Any:
     """The first position of the text."""
-    at = s.find(text(part))
+    if len(s) >= LARGE:
+        spend(len(s))
+        at = long_text.find(s, text(part))
+    else:
+        at = s.find(text(part))
     return NONE if at < 0 else Some(at)
 
 
@@ -154,14 +189,17 @@ def string_index_of(s: str, part: Any) -> Any:
 def chars(s: str) -> Array:
     """The characters as one-character Strings."""
     check_items(len(s))
+    if len(s) >= LARGE:
+        spend(len(s))
     return Array(list(s))
 
 
 @method("String", "lines() -> Array<String>", clause="L-6.3.11", linear=True)
 def lines(s: str) -> Array:
     """The lines without their ends, LF or CR LF; a final line end begins no further line."""
-    check_items(s.count("\n") + 1)
-    parts = s.split("\n")
+    if len(s) >= LARGE:
+        spend(len(s))
+    parts = long_text.split(s, "\n")
     if not parts[-1]:
         parts.pop()
     return Array([part.removesuffix("\r") for part in parts])
@@ -170,4 +208,6 @@ def lines(s: str) -> Array:
 @method("String", "reverse() -> String", clause="L-6.3.11", linear=True)
 def string_reverse(s: str) -> str:
     """The characters from last to first."""
+    if len(s) >= LARGE:
+        spend(len(s))
     return s[::-1]

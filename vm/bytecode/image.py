@@ -54,8 +54,8 @@ class Record:
 
 
 class Header(Record):
-    """`entry` is the function number of main or None; `wanted` capability texts (O-10.21); `pricing` {id: [in, out]};
-    `name` the program's name."""
+    """`entry` is the function number of main or None; `wanted` capability texts (O-10.21); `pricing` {id: [in, out]}, maybe with
+    [cached, cache_write] behind; `name` the program's name."""
 
     __slots__ = ("format", "opcodes", "std", "compiler", "name", "entry", "wanted", "budgets", "pricing")
     format: list[int]
@@ -66,7 +66,7 @@ class Header(Record):
     entry: int | None
     wanted: list[str]
     budgets: dict[str, Any]
-    pricing: dict[str, list[float]]
+    pricing: dict[str, list[float | None]]
 
 
 class Function(Record):

@@ -38,6 +38,15 @@ def _constant(value: Any, limits: Limits) -> None:
     CONSTANTS[value[0]](value[1], limits)
 
 
+def _prices(value: Any, limits: Limits) -> None:
+    """Of a million tokens in and out, and where one is set, those cached and those written to a cache (O-1.221)."""
+    (ALL_PRICES if type(value) is list and len(value) == 4 else TWO_PRICES)(value, limits)
+
+
+TWO_PRICES = f.row(f.number, f.number)
+ALL_PRICES = f.row(f.number, f.number, f.optional(f.number), f.optional(f.number))
+
+
 # Per record, a checker for each of its fields in order.
 RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.Header: (
@@ -49,7 +58,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.optional(f.natural),  # entry
         f.listed(f.text),  # wanted
         f.mapped(f.number),  # budgets
-        f.mapped(f.row(f.number, f.number)),  # pricing
+        f.mapped(_prices),  # pricing
     ),
     i.Function: (
         f.name,

@@ -1079,6 +1079,7 @@ def run(machine, task):
     push_frame = frames.append
     pop_frame = frames.pop
     limit = machine.depth_limit - task.base
+    debt = machine.debt
     fuel = machine.chunk()
     try:
         while True:
@@ -1092,136 +1093,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 6:
-                        if op >= 4:
-                            if op < 5:
-                                # NEXT__STORE__LOAD__CONST__LOAD__CONST
-                                o0, o1, o2, o3, o4, o5 = arg
-                                for v1 in tos:
-                                    break
-                                else:
-                                    tos = pop()
-                                    ins, cost = o0
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                locs[o1] = v1
-                                push(tos)
-                                push(locs[o2])
-                                push(o3)
-                                push(locs[o4])
-                                tos = o5
-                                continue
-                            # LOAD__STORE
-                            o0, o1 = arg
-                            locs[o1] = locs[o0]
-                            continue
-                        if op < 2:
-                            # LOAD__LOAD__SUB_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0] - locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            locs[o3] = v1
-                            continue
-                        if op >= 3:
-                            # DUP__IS_ABSENT__JUMP_UNLESS
-                            o2, = arg
-                            if not (tos is None or tos is NONE_VALUE):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD
-                        o0, o1, o2, o3, o6, o8, o9 = arg
-                        v1 = locs[o2]
-                        if v1 >= 0 and o3 > 0:
-                            v2 = v1 % o3
-                        else:
-                            try:
-                                v2 = int_rem(v1, o3)
-                            except BaseException:
-                                ins = node_before(code, ins, 5)
-                                raise
-                        v3 = getattr(locs[o0], o1) + v2
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            ins = node_before(code, ins, 4)
-                            overflow('+')
-                        v4 = v3 - o6
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            ins = node_before(code, ins, 2)
-                            overflow('-')
-                        v5 = locs[o8]
-                        try:
-                            if v5.shared:
-                                v5 = own(v5)
-                                locs[o8] = v5
-                        except AttributeError:
-                            pass
-                        if not isinstance(v5, Struct):
-                            raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(v5, o9, v4)
-                        continue
-                    if op < 13:
-                        if op >= 12:
-                            # JUMP_UNLESS__LOAD
-                            o0, o1 = arg
-                            if tos is False:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = locs[o1]
-                            continue
-                        if op >= 11:
-                            # LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP
-                            o0, o1, o2, o5, o6 = arg
-                            v1 = locs[o1] * locs[o2]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 3)
-                                overflow('*')
-                            v2 = locs[o0] + v1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('+')
-                            locs[o5] = v2
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op >= 10:
-                            # LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] + locs[o5]
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('+')
-                            locs[o7] = v2
-                            continue
-                        if op >= 9:
-                            # LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF
-                            o0, o1, o2, o5 = arg
-                            v1 = locs[o1] + locs[o2]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            if (locs[o0] == v1):
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
+                    if op < 9:
                         if op >= 7:
                             if op < 8:
                                 # STORE__LOAD__CONST
@@ -1246,6 +1118,79 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            continue
+                        if op < 2:
+                            # LOAD__LOAD__SUB_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] - locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            locs[o3] = v1
+                            continue
+                        if op < 4:
+                            if op >= 3:
+                                # DUP__IS_ABSENT__JUMP_UNLESS
+                                o2, = arg
+                                if not (tos is None or tos is NONE_VALUE):
+                                    ins, cost = o2
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD
+                            o0, o1, o2, o3, o6, o8, o9 = arg
+                            v1 = locs[o2]
+                            if v1 >= 0 and o3 > 0:
+                                v2 = v1 % o3
+                            else:
+                                try:
+                                    v2 = int_rem(v1, o3)
+                                except BaseException:
+                                    ins = node_before(code, ins, 5)
+                                    raise
+                            v3 = getattr(locs[o0], o1) + v2
+                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                                ins = node_before(code, ins, 4)
+                                overflow('+')
+                            v4 = v3 - o6
+                            if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                                ins = node_before(code, ins, 2)
+                                overflow('-')
+                            v5 = locs[o8]
+                            try:
+                                if v5.shared:
+                                    v5 = own(v5)
+                                    locs[o8] = v5
+                            except AttributeError:
+                                pass
+                            if not isinstance(v5, Struct):
+                                raise Panic("P007", "expected a struct in a field assignment")
+                            setattr(v5, o9, v4)
+                            continue
+                        if op < 5:
+                            # NEXT__STORE__LOAD__CONST__LOAD__CONST
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for v1 in tos:
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o1] = v1
+                            push(tos)
+                            push(locs[o2])
+                            push(o3)
+                            push(locs[o4])
+                            tos = o5
+                            continue
+                        if op < 6:
+                            # LOAD__STORE
+                            o0, o1 = arg
+                            locs[o1] = locs[o0]
                             continue
                         # CONST__CONST__CONST__CALL_METHOD
                         c0, c1, c2, arg = arg
@@ -1294,34 +1239,94 @@ def run(machine, task):
                             cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                             continue
                         tos = value
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
                         continue
                     if op < 15:
-                        if op < 14:
-                            # LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN
-                            o0, o1, o3 = arg
-                            v1 = locs[o0]
-                            if v1 >= 0 and o1 > 0:
-                                v2 = v1 % o1
+                        if op >= 13:
+                            if op < 14:
+                                # LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN
+                                o0, o1, o3 = arg
+                                v1 = locs[o0]
+                                if v1 >= 0 and o1 > 0:
+                                    v2 = v1 % o1
+                                else:
+                                    v2 = int_rem(v1, o1)
+                                push(tos)
+                                tos = (v2 == o3)
+                                ins, locs, cells, code = pop_frame()
+                                continue
+                            # NEXT__STORE__LOAD
+                            o0, o1, o2 = arg
+                            for v1 in tos:
+                                break
                             else:
-                                v2 = int_rem(v1, o1)
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o1] = v1
                             push(tos)
-                            tos = (v2 == o3)
-                            ins, locs, cells, code = pop_frame()
+                            tos = locs[o2]
                             continue
-                        # NEXT__STORE__LOAD
-                        o0, o1, o2 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                        if op < 10:
+                            # LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF
+                            o0, o1, o2, o5 = arg
+                            v1 = locs[o1] + locs[o2]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            if (locs[o0] == v1):
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             continue
-                        locs[o1] = v1
-                        push(tos)
-                        tos = locs[o2]
+                        if op < 11:
+                            # LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            v1 = locs[o0] + locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 5)
+                                overflow('+')
+                            locs[o3] = v1
+                            v2 = locs[o4] + locs[o5]
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            locs[o7] = v2
+                            continue
+                        if op >= 12:
+                            # JUMP_UNLESS__LOAD
+                            o0, o1 = arg
+                            if tos is False:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            tos = locs[o1]
+                            continue
+                        # LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP
+                        o0, o1, o2, o5, o6 = arg
+                        v1 = locs[o2]
+                        v2 = locs[o1]
+                        v3 = v2 * v1 if v2 < v1 else v2 * v1
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            ins = node_before(code, ins, 3)
+                            overflow('*')
+                        v4 = locs[o0] + v3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v4
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 17:
                         if op < 16:
@@ -1404,6 +1409,8 @@ def run(machine, task):
                             del st[len(st) - n:]
                             body(*new)
                             tos = pop()
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
                         continue
                     if op < 24:
                         if op < 22:
@@ -1505,7 +1512,7 @@ def run(machine, task):
                     if op >= 25:
                         # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
                         o0, o1, o3, o4, o7, o8, o11 = arg
-                        locs[o11] = (((locs[o0] * locs[o1]) + (locs[o3] * locs[o4])) + (locs[o7] * locs[o8]))
+                        locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
                         continue
                     # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
                     o0, o1, o2, o5, o7 = arg
@@ -1528,28 +1535,28 @@ def run(machine, task):
                     locs[o7] = v4
                     continue
                 if far:
-                    if op < 36:
-                        if op < 34:
-                            # NEXT__STORE
-                            o0, o1 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
+                    if op < 34:
+                        # NEXT__STORE
+                        o0, o1 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
+                        locs[o1] = v1
+                        continue
+                    if op < 36:
                         if op < 35:
                             # RETURN
                             ins, locs, cells, code = pop_frame()
                             continue
                         # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS
                         o0, o1, o3, o4, o7, o9 = arg
-                        if not (((locs[o0] * locs[o1]) + (locs[o3] * locs[o4])) <= o7):
+                        if not (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) <= o7):
                             ins, cost = o9
                             fuel -= cost
                             if fuel < 0:
@@ -1942,7 +1949,7 @@ def run(machine, task):
                         if op >= 67:
                             # MUL_FLOAT
                             a = pop()
-                            tos = a * tos
+                            tos = a * 1.0 * tos
                             continue
                         # CALL_METHOD
                         n = arg.argc
@@ -1979,6 +1986,8 @@ def run(machine, task):
                             cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                             continue
                         tos = value
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
                         continue
                     if op < 69:
                         # STORE__LOAD
@@ -2006,7 +2015,7 @@ def run(machine, task):
                         v6 = v5[v4]
                     except IndexError:
                         index_out_of_range(v4, len(v5))
-                    locs[o9] = (getattr(v3, o3) - getattr(v6, o7))
+                    locs[o9] = (getattr(v3, o3) - getattr(v6, o7) + -0.0)
                     continue
                 if op < 72:
                     if op < 71:
@@ -2105,7 +2114,7 @@ def run(machine, task):
                         v3 = v2[v1]
                     except IndexError:
                         index_out_of_range(v1, len(v2))
-                    locs[o7] = (getattr(v3, o4) * locs[o5])
+                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
                     tos = pop()
                     continue
                 if op < 78:
@@ -2136,16 +2145,18 @@ def run(machine, task):
                 if op < 80:
                     # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
                     o0, o1, o2, o3, o5 = arg
-                    v1 = getattr(locs[o0], o1) * getattr(locs[o2], o3)
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    v1 = getattr(locs[o2], o3)
+                    v2 = getattr(locs[o0], o1)
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                         ins = node_before(code, ins, 3)
                         overflow('*')
-                    if v1 >= 0 and o5 > 0:
-                        v2 = v1 // o5
+                    if v3 >= 0 and o5 > 0:
+                        v4 = v3 // o5
                     else:
-                        v2 = int_div(v1, o5)
+                        v4 = int_div(v3, o5)
                     push(tos)
-                    tos = v2
+                    tos = v4
                     ins, locs, cells, code = pop_frame()
                     continue
                 if op < 81:
@@ -2182,6 +2193,8 @@ def run(machine, task):
                             new = st[len(st) - n:]
                             del st[len(st) - n:]
                             tos = body(*new)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
                         continue
                     if op < 89:
                         if op < 84:
@@ -2209,6 +2222,8 @@ def run(machine, task):
                                 new = st[len(st) - n:]
                                 del st[len(st) - n:]
                                 tos = body(*new)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             continue
                         if op < 86:
                             # NEXT__STORE__LOAD__STORE
@@ -2317,14 +2332,15 @@ def run(machine, task):
                         if op >= 93:
                             # CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE
                             o0, o1, o3, o5 = arg
-                            v1 = o0 * locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            v1 = locs[o1]
+                            v2 = o0 * v1 if o0 < v1 else o0 * v1
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
                                 ins = node_before(code, ins, 3)
                                 overflow('*')
-                            v2 = v1 + o3
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            v3 = v2 + o3
+                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                                 overflow('+')
-                            locs[o5] = v2
+                            locs[o5] = v3
                             continue
                         if op < 91:
                             if op >= 90:
@@ -2391,6 +2407,8 @@ def run(machine, task):
                                 cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                                 continue
                             tos = value
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             continue
                         if op < 92:
                             # CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE
@@ -2465,7 +2483,7 @@ def run(machine, task):
                     if op < 96:
                         # CONST__MUL_INT__OK__RETURN
                         o0, = arg
-                        v1 = tos * o0
+                        v1 = tos * o0 if tos < o0 else tos * o0
                         if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
                             overflow('*')
                         v2 = Ok(v1)
@@ -2485,11 +2503,13 @@ def run(machine, task):
                                 new = st[len(st) - n:]
                                 del st[len(st) - n:]
                                 body(*new)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             tos = pop()
                             continue
                         # ADD_FLOAT
                         a = pop()
-                        tos = a + tos
+                        tos = a + tos + -0.0
                         continue
                     if op < 99:
                         # NEXT__SHARE__STORE
@@ -2615,6 +2635,8 @@ def run(machine, task):
                                 del st[len(st) - n:]
                                 body(*new)
                                 tos = pop()
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
@@ -2653,7 +2675,7 @@ def run(machine, task):
                             except IndexError:
                                 ins = node_before(code, ins, 3)
                                 index_out_of_range(v7, len(v8))
-                            v10 = v3 * v9
+                            v10 = v3 * v9 if v3 < v9 else v3 * v9
                             if (v10 > 0x3FFFFFFF or v10 < -0x3FFFFFFF) and not INT_MIN <= v10 <= INT_MAX:
                                 ins = node_before(code, ins, 2)
                                 overflow('*')
@@ -2703,15 +2725,20 @@ def run(machine, task):
                         setattr(tos, arg, value)
                         tos = pop()
                         continue
-                    if op < 141:
+                    if op < 142:
                         if op >= 140:
-                            # LOAD__CONST__ADD_INT__STORE__LOAD__STORE
-                            o0, o1, o3, o4, o5 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            locs[o3] = v1
-                            locs[o5] = locs[o4]
+                            if op < 141:
+                                # LOAD__CONST__ADD_INT__STORE__LOAD__STORE
+                                o0, o1, o3, o4, o5 = arg
+                                v1 = locs[o0] + o1
+                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                    overflow('+')
+                                locs[o3] = v1
+                                locs[o5] = locs[o4]
+                                continue
+                            # CONST__STORE
+                            o0, o1 = arg
+                            locs[o1] = o0
                             continue
                         if op >= 139:
                             # LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF
@@ -2771,24 +2798,23 @@ def run(machine, task):
                             cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                             continue
                         tos = value
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
                         continue
                     if op < 143:
-                        if op < 142:
-                            # CONST__STORE
-                            o0, o1 = arg
-                            locs[o1] = o0
-                            continue
                         # LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN
                         o0, o1, o3 = arg
-                        v1 = locs[o0] * cells[o1].value
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        v1 = cells[o1].value
+                        v2 = locs[o0]
+                        v3 = v2 * v1 if v2 < v1 else v2 * v1
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                             ins = node_before(code, ins, 3)
                             overflow('*')
-                        v2 = v1 + o3
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        v4 = v3 + o3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
                             overflow('+')
                         push(tos)
-                        tos = v2
+                        tos = v4
                         ins, locs, cells, code = pop_frame()
                         continue
                     if op < 144:
@@ -2859,7 +2885,7 @@ def run(machine, task):
                         if op < 150:
                             # MUL_INT
                             a = pop()
-                            r = a * tos
+                            r = a * tos if a < tos else a * tos
                             if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
                                 tos = r
                                 continue
@@ -2889,11 +2915,12 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    v2 = locs[o3] * o4
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                    v2 = locs[o3]
+                    v3 = v2 * o4 if v2 < o4 else v2 * o4
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                         overflow('*')
                     push(tos)
-                    tos = v2
+                    tos = v3
                     ins, cost = o6
                     fuel -= cost
                     if fuel < 0:
@@ -2941,7 +2968,7 @@ def run(machine, task):
                 if op < 157:
                     # CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE
                     o0, o1, o3, o5, o7 = arg
-                    locs[o7] = (((o0 * locs[o1]) * locs[o3]) + locs[o5])
+                    locs[o7] = (((o0 * 1.0 * locs[o1]) * locs[o3]) + locs[o5])
                     continue
                 if op < 158:
                     # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
@@ -3071,7 +3098,7 @@ def run(machine, task):
                     except IndexError:
                         ins = node_before(code, ins, 9)
                         index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o3) - (locs[o4] * locs[o5]))
+                    v4 = (getattr(v3, o3) - (locs[o4] * 1.0 * locs[o5]))
                     v5 = locs[o8]
                     try:
                         if v5.shared:
@@ -3152,7 +3179,7 @@ def run(machine, task):
                         v3 = v2[v1]
                     except IndexError:
                         index_out_of_range(v1, len(v2))
-                    locs[o6] = (getattr(v3, o3) * locs[o4])
+                    locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
                     continue
                 if op >= 167:
                     # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
@@ -3403,7 +3430,7 @@ def run(machine, task):
                     except IndexError:
                         ins = node_before(code, ins, 9)
                         index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o2) + (locs[o3] * locs[o4]))
+                    v4 = (getattr(v3, o2) + (locs[o3] * 1.0 * locs[o4]))
                     v5 = locs[o7]
                     try:
                         if v5.shared:
@@ -3533,11 +3560,12 @@ def run(machine, task):
                     if op < 132:
                         # LOAD__CONST__MUL_INT
                         o0, o1 = arg
-                        v1 = locs[o0] * o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        v1 = locs[o0]
+                        v2 = v1 * o1 if v1 < o1 else v1 * o1
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
                             overflow('*')
                         push(tos)
-                        tos = v1
+                        tos = v2
                         continue
                     # NONE
                     push(tos)
@@ -3608,7 +3636,7 @@ def run(machine, task):
                         continue
                     # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE
                     o0, o1, o3, o4, o7, o9 = arg
-                    locs[o9] = (((locs[o0] * locs[o1]) - (locs[o3] * locs[o4])) + locs[o7])
+                    locs[o9] = (((locs[o0] * 1.0 * locs[o1]) - (locs[o3] * 1.0 * locs[o4])) + locs[o7])
                     continue
                 if op < 178:
                     # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF
@@ -3636,29 +3664,30 @@ def run(machine, task):
                         push(locs[o1][o2])
                         tos = locs[o3]
                         continue
-                    if op >= 180:
-                        # LOAD_OWN__CALL_BUILTIN
-                        owner, (body, n) = arg
-                        object = locs[owner]
+                    if op < 179:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
+                        o0, o1, o3, o5, o7 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 5)
+                            index_out_of_range(v1, len(v2))
                         try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if n == 1:
-                            push(tos)
-                            tos = body(object)
-                        elif n == 2:
-                            tos = body(tos, object)
-                        else:
-                            push(tos)
-                            tos = object
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 5)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        if not (v4 < locs[o5]):
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         continue
-                    if op >= 179:
+                    if op < 180:
                         # LOAD__STORE__LOAD__LOAD
                         o0, o1, o2, o3 = arg
                         locs[o1] = locs[o0]
@@ -3666,27 +3695,28 @@ def run(machine, task):
                         push(locs[o2])
                         tos = locs[o3]
                         continue
-                    # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
-                    o0, o1, o3, o5, o7 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 5)
-                        index_out_of_range(v1, len(v2))
+                    # LOAD_OWN__CALL_BUILTIN
+                    owner, (body, n) = arg
+                    object = locs[owner]
                     try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 5)
-                        index_out_of_range(v1, len(v2))
-                    v4 = v3 + o3
-                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                        overflow('+')
-                    if not (v4 < locs[o5]):
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    if n == 1:
+                        push(tos)
+                        tos = body(object)
+                    elif n == 2:
+                        tos = body(tos, object)
+                    else:
+                        push(tos)
+                        tos = object
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        tos = body(*new)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
                     continue
                 if op < 183:
                     # JUMP_UNLESS__LOAD_OWN__LOAD__SHARE
@@ -3795,6 +3825,8 @@ def run(machine, task):
                         cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                         continue
                     tos = value
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
                     continue
                 if op < 188:
                     if op < 187:
@@ -3946,24 +3978,40 @@ def run(machine, task):
                 tos = v3
                 continue
             if op < 203:
-                if op < 198:
-                    # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
-                    o0, o1, o3, o5, o7 = arg
-                    v1 = locs[o0] * o1
+                if op >= 201:
+                    if op < 202:
+                        # CONST__JUMP
+                        o0, o1 = arg
+                        push(tos)
+                        tos = o0
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__ADD_INT__RETURN
+                    o0, o1 = arg
+                    v1 = locs[o0] + locs[o1]
                     if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 5)
-                        overflow('*')
-                    v2 = v1 + o3
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        ins = node_before(code, ins, 3)
                         overflow('+')
-                    if v2 >= 0 and o5 > 0:
-                        v3 = v2 % o5
-                    else:
-                        v3 = int_rem(v2, o5)
-                    locs[o7] = v3
+                    push(tos)
+                    tos = v1
+                    ins, locs, cells, code = pop_frame()
                     continue
-                if op < 199:
+                if op >= 199:
+                    if op < 200:
+                        # STORE
+                        locs[arg] = tos
+                        tos = pop()
+                        continue
+                    # LOAD__OK__RETURN
+                    o0, = arg
+                    v1 = Ok(locs[o0])
+                    push(tos)
+                    tos = v1
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                if op >= 198:
                     # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
                     o0, o1, o2, o3, o4, o5, o7 = arg
                     v1 = locs[o2][o3] + locs[o4][o5]
@@ -3978,37 +4026,22 @@ def run(machine, task):
                     push(locs[o0][o1])
                     tos = v2
                     continue
-                if op < 201:
-                    if op < 200:
-                        # STORE
-                        locs[arg] = tos
-                        tos = pop()
-                        continue
-                    # LOAD__OK__RETURN
-                    o0, = arg
-                    v1 = Ok(locs[o0])
-                    push(tos)
-                    tos = v1
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 202:
-                    # CONST__JUMP
-                    o0, o1 = arg
-                    push(tos)
-                    tos = o0
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # LOAD__LOAD__ADD_INT__RETURN
-                o0, o1 = arg
-                v1 = locs[o0] + locs[o1]
-                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
+                o0, o1, o3, o5, o7 = arg
+                v1 = locs[o0]
+                v2 = v1 * o1 if v1 < o1 else v1 * o1
+                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                    ins = node_before(code, ins, 5)
+                    overflow('*')
+                v3 = v2 + o3
+                if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                    ins = node_before(code, ins, 3)
                     overflow('+')
-                push(tos)
-                tos = v1
-                ins, locs, cells, code = pop_frame()
+                if v3 >= 0 and o5 > 0:
+                    v4 = v3 % o5
+                else:
+                    v4 = int_rem(v3, o5)
+                locs[o7] = v4
                 continue
             if op < 275:
                 if op < 228:
@@ -4048,7 +4081,7 @@ def run(machine, task):
                         if op < 206:
                             # SUB_FLOAT
                             a = pop()
-                            tos = a - tos
+                            tos = a - tos + -0.0
                             continue
                         if op < 207:
                             # ADD
@@ -4063,7 +4096,7 @@ def run(machine, task):
                         if op < 227:
                             # CONST__MUL_INT
                             o0, = arg
-                            v1 = tos * o0
+                            v1 = tos * o0 if tos < o0 else tos * o0
                             if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
                                 overflow('*')
                             tos = v1
@@ -4624,7 +4657,114 @@ def run(machine, task):
                 continue
             if op < 322:
                 if op < 299:
-                    if op < 276:
+                    if op < 287:
+                        if op >= 285:
+                            if op < 286:
+                                # LOAD__CONST__SUB_INT__STORE
+                                o0, o1, o3 = arg
+                                v1 = locs[o0] - o1
+                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                    overflow('-')
+                                locs[o3] = v1
+                                continue
+                            # LOAD__EQ_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos == locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        if op >= 283:
+                            if op < 284:
+                                # LOAD__CONST__MUL_INT__STORE__JUMP
+                                o0, o1, o3, o4 = arg
+                                v1 = locs[o0]
+                                v2 = v1 * o1 if v1 < o1 else v1 * o1
+                                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                    overflow('*')
+                                locs[o3] = v2
+                                ins, cost = o4
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__CONST__REM_INT
+                            o0, o1 = arg
+                            v1 = locs[o0]
+                            if v1 >= 0 and o1 > 0:
+                                v2 = v1 % o1
+                            else:
+                                v2 = int_rem(v1, o1)
+                            push(tos)
+                            tos = v2
+                            continue
+                        if op >= 281:
+                            if op < 282:
+                                # LOAD__CONST__LT_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] < o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD__CONST__MUL_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0]
+                            v2 = v1 * o1 if v1 < o1 else v1 * o1
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('*')
+                            locs[o3] = v2
+                            continue
+                        if op >= 278:
+                            if op < 279:
+                                # LOAD__CONST__GE_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] >= o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 280:
+                                # LOAD__CONST__GT_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] > o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD__CONST__LE_INT__JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not (locs[o0] <= o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 276:
+                            if op < 277:
+                                # LOAD__ADD_FLOAT
+                                o0, = arg
+                                tos = (tos + locs[o0] + -0.0)
+                                continue
+                            # LOAD__CONST__ADD_INT
+                            o0, o1 = arg
+                            v1 = locs[o0] + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            push(tos)
+                            tos = v1
+                            continue
                         # LOAD_OWN__SWAP__CALL_BUILTIN
                         owner, (body, n) = arg
                         object = locs[owner]
@@ -4644,134 +4784,19 @@ def run(machine, task):
                             new = st[len(st) - n:]
                             del st[len(st) - n:]
                             tos = body(*new)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
                         continue
-                    if op < 279:
-                        if op < 277:
-                            # LOAD__ADD_FLOAT
-                            o0, = arg
-                            tos = (tos + locs[o0])
-                            continue
-                        if op < 278:
-                            # LOAD__CONST__ADD_INT
+                    if op < 289:
+                        if op < 288:
+                            # LOAD__GET_PAYLOAD
                             o0, o1 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
                             push(tos)
-                            tos = v1
+                            tos = locs[o0].payload[o1]
                             continue
-                        # LOAD__CONST__GE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] >= o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 282:
-                        if op < 280:
-                            # LOAD__CONST__GT_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] > o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 281:
-                            # LOAD__CONST__LE_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] <= o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD__CONST__LT_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] < o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 284:
-                        if op < 283:
-                            # LOAD__CONST__MUL_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0] * o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('*')
-                            locs[o3] = v1
-                            continue
-                        # LOAD__CONST__MUL_INT__STORE__JUMP
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o0] * o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        locs[o3] = v1
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 286:
-                        if op < 285:
-                            # LOAD__CONST__REM_INT
-                            o0, o1 = arg
-                            v1 = locs[o0]
-                            if v1 >= 0 and o1 > 0:
-                                v2 = v1 % o1
-                            else:
-                                v2 = int_rem(v1, o1)
-                            push(tos)
-                            tos = v2
-                            continue
-                        # LOAD__CONST__SUB_INT__STORE
-                        o0, o1, o3 = arg
-                        v1 = locs[o0] - o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('-')
-                        locs[o3] = v1
-                        continue
-                    if op < 288:
-                        if op < 287:
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos == locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # LOAD__GET_PAYLOAD
-                        o0, o1 = arg
-                        push(tos)
-                        tos = locs[o0].payload[o1]
-                        continue
-                    if op < 290:
-                        if op < 289:
-                            # LOAD__GE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos >= locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # LOAD__GT_INT__JUMP_UNLESS
+                        # LOAD__GE_INT__JUMP_UNLESS
                         o0, o2 = arg
-                        if not (tos > locs[o0]):
+                        if not (tos >= locs[o0]):
                             tos = pop()
                             ins, cost = o2
                             fuel -= cost
@@ -4781,6 +4806,18 @@ def run(machine, task):
                         tos = pop()
                         continue
                     if op < 291:
+                        if op < 290:
+                            # LOAD__GT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos > locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
                         # LOAD__INDEX_ARRAY
                         o0, = arg
                         v1 = locs[o0]
@@ -4835,7 +4872,7 @@ def run(machine, task):
                         # LOAD__LOAD__ADD_FLOAT
                         o0, o1 = arg
                         push(tos)
-                        tos = (locs[o0] + locs[o1])
+                        tos = (locs[o0] + locs[o1] + -0.0)
                         continue
                     if op < 297:
                         if op < 296:
@@ -4878,7 +4915,7 @@ def run(machine, task):
                     except IndexError:
                         ins = node_before(code, ins, 9)
                         index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o3) + (locs[o4] * locs[o5]))
+                    v4 = (getattr(v3, o3) + (locs[o4] * 1.0 * locs[o5]))
                     v5 = locs[o8]
                     try:
                         if v5.shared:
@@ -4969,7 +5006,7 @@ def run(machine, task):
                     if op < 315:
                         # LOAD__SUB_FLOAT
                         o0, = arg
-                        tos = (tos - locs[o0])
+                        tos = (tos - locs[o0] + -0.0)
                         continue
                     # LOAD__SUB_INT
                     o0, = arg
@@ -4994,14 +5031,15 @@ def run(machine, task):
                     if op < 312:
                         # LOAD__MUL_FLOAT
                         o0, = arg
-                        tos = (tos * locs[o0])
+                        tos = (tos * 1.0 * locs[o0])
                         continue
                     # LOAD__MUL_INT
                     o0, = arg
-                    v1 = tos * locs[o0]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    v1 = locs[o0]
+                    v2 = tos * v1 if tos < v1 else tos * v1
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
                         overflow('*')
-                    tos = v1
+                    tos = v2
                     continue
                 if op < 300:
                     # LOAD__LOAD__INDEX_ARRAY__SHARE
@@ -5037,58 +5075,31 @@ def run(machine, task):
                         # LOAD__LOAD__MUL_FLOAT
                         o0, o1 = arg
                         push(tos)
-                        tos = (locs[o0] * locs[o1])
+                        tos = (locs[o0] * 1.0 * locs[o1])
                         continue
                     # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
                     o0, o1 = arg
-                    tos = (tos + (locs[o0] * locs[o1]))
+                    tos = (tos + (locs[o0] * 1.0 * locs[o1]))
                     continue
-                if op < 305:
-                    if op < 304:
-                        # LOAD__LOAD__MUL_INT
-                        o0, o1 = arg
-                        v1 = locs[o0] * locs[o1]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        push(tos)
-                        tos = v1
-                        continue
-                    # LOAD__LOAD__MUL_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o0] * locs[o1]
+                if op >= 309:
+                    # LOAD__LOAD__SUB_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o0] - locs[o1]
                     if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('*')
+                        overflow('-')
                     locs[o3] = v1
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 307:
-                    if op < 306:
-                        # LOAD__LOAD__MUL_INT__STORE__JUMP
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o0] * locs[o1]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        locs[o3] = v1
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                if op >= 307:
+                    if op < 308:
+                        # LOAD__LOAD__SUB_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] - locs[o1] + -0.0)
                         continue
-                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] != locs[o1]):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 308:
-                    # LOAD__LOAD__SUB_FLOAT
-                    o0, o1 = arg
-                    push(tos)
-                    tos = (locs[o0] - locs[o1])
-                    continue
-                if op < 309:
                     # LOAD__LOAD__SUB_INT
                     o0, o1 = arg
                     v1 = locs[o0] - locs[o1]
@@ -5097,16 +5108,49 @@ def run(machine, task):
                     push(tos)
                     tos = v1
                     continue
-                # LOAD__LOAD__SUB_INT__STORE__JUMP
-                o0, o1, o3, o4 = arg
-                v1 = locs[o0] - locs[o1]
-                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                    overflow('-')
-                locs[o3] = v1
-                ins, cost = o4
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                if op < 304:
+                    # LOAD__LOAD__MUL_INT
+                    o0, o1 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v3
+                    continue
+                if op < 305:
+                    # LOAD__LOAD__MUL_INT__STORE
+                    o0, o1, o3 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    locs[o3] = v3
+                    continue
+                if op < 306:
+                    # LOAD__LOAD__MUL_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    locs[o3] = v3
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                o0, o1, o3 = arg
+                if not (locs[o0] != locs[o1]):
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
                 continue
             if op < 346:
                 if op < 326:

@@ -30,7 +30,7 @@ class Arithmetic(Forms):
     def checked(self, sign: str, low: int, high: int) -> None:
         """An operation on two Ints whose exact result is between `low` and `high`."""
         a, b = parts = self.taken(2)
-        text = f"{a.text} {sign} {b.text}"
+        text = self.factors(a, b) if sign == "*" else f"{a.text} {sign} {b.text}"
         key = (sign, a.name, b.name)
         if low >= LOWEST and high <= TOP:
             self.give(f"({text})", parts, s.INT)
@@ -51,8 +51,20 @@ class Arithmetic(Forms):
             if a.name and b.name:
                 self.keep_result(key, text)
         result = self.stack[-1]
+        result.number, result.sure = True, a.sure and b.sure
         result.low = low if low > LOWEST // 2 else None  # what is near the end is only known not to overflow here
         result.high = high if high < TOP // 2 else None
+
+    def factors(self, a: Entry, b: Entry) -> str:
+        """The product of two values that are said to be Ints. Python would repeat a text as often as the other one says, so one
+        that may be such is compared first, or marked as positive, which only numbers can be."""
+        if a.numeric and b.numeric:
+            return f"{a.text} * {b.text}"
+        if a.numeric or b.numeric:
+            return f"{a.text} * +{b.text}" if a.numeric else f"+{a.text} * {b.text}"
+        if not (a.simple and b.simple):
+            return f"+{a.text} * +{b.text}"
+        return f"({a.text} * {b.text} if {a.text} < {b.text} else {a.text} * {b.text})"
 
     def keep_result(self, key: tuple[str, ...], text: str) -> None:
         """The result on top goes into a variable too, where the same operation comes again."""
@@ -119,7 +131,8 @@ class Arithmetic(Forms):
         result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
         result.hope = not natural
         if not natural:
-            result.zero = Entry(f"({a.text} % {divisor})", s.INT, pure=a.pure, uses=a.uses, deep=a.deep + 1)
+            plus = "" if a.numeric else "+"  # else `%` may be Python's formatting of a text
+            result.zero = Entry(f"({plus}{a.text} % {divisor})", s.INT, pure=a.pure, uses=a.uses, deep=a.deep + 1)
         elif slot_of(a.text) >= 0:
             result.zero = Entry(result.text, s.INT, pure=result.pure, uses=result.uses, deep=result.deep)
         if result.zero is not None and slot_of(a.text) >= 0:
@@ -147,14 +160,21 @@ class Arithmetic(Forms):
         a, b = parts = self.taken(2)
         self.give(f"({a.text} {sign} {b.text})", parts, kind)
 
+    def floating(self, sign: str, otherwise: str) -> None:
+        """Of a Float and any other number there is a Float. Where neither may be one, a form that gives a Float or fails."""
+        a, b = parts = self.taken(2)
+        form = f"{{}} {sign} {{}}" if "float" in (a.kind[0] * a.sure, b.kind[0] * b.sure) else otherwise
+        self.give(f"({form.format(a.text, b.text)})", parts, s.FLOAT)
+        self.stack[-1].sure = True
+
     def op_ADD_FLOAT(self, operand: int) -> None:
-        self.binary("+", s.FLOAT)
+        self.floating("+", "{} + {} + -0.0")
 
     def op_SUB_FLOAT(self, operand: int) -> None:
-        self.binary("-", s.FLOAT)
+        self.floating("-", "{} - {} + -0.0")
 
     def op_MUL_FLOAT(self, operand: int) -> None:
-        self.binary("*", s.FLOAT)
+        self.floating("*", "{} * 1.0 * {}")
 
     def op_INT_TO_FLOAT(self, operand: int) -> None:
         part = self.pop()
@@ -192,16 +212,18 @@ class Arithmetic(Forms):
             if not part.simple:
                 name = self.temporary()
                 self.statement(f"{name} = {part.text}")
-                parts[position] = Entry(name, part.kind)
+                parts[position] = Entry(name, part.kind).certain(part)
         fixed = sum(part.length or 20 for part in parts)
         lengths = [f"len({part.text})" for part in parts if part.kind[0] == "string" and part.length is None]
         text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
-        if lengths:
-            texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
-            room = f"{' + '.join(lengths)} + {fixed} <= Q"
-            text = f"({text} if {room} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
-        self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
-        self.stack[-1].most = None if lengths else fixed
+        tests = [f"type({part.text}) is {'str' if part.kind[0] == 'string' else 'int'}" for part in parts if not part.sure]
+        tests += [f"{' + '.join(lengths)} + {fixed} <= Q"] if lengths else []
+        if tests:
+            texts = [part.text if part.sure and part.kind[0] == "string" else f"text_of({part.text})" for part in parts]
+            text = f"({text} if {' and '.join(tests)} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
+        self.push(Entry(text, s.STRING, pure=not tests, uses=joined(parts), deep=1))
+        self.stack[-1].most = None if lengths or tests else fixed
+        self.stack[-1].sure = True
 
     def ordered(self, sign: str) -> None:
         """Two Ints, and what follows for locals among them."""

@@ -121,6 +121,17 @@ class Calls(Places):
         self.called(f"{way}({receiver.text}, {name}, [{arguments}], {self.room()})", s.ANY)
         self.sites[-1].again = again
 
+    def called_again(self, operand: int, count: int, receiver: str, name: str) -> None:
+        """A built-in that charges fuel: where too little is left, the interpreter calls it, before it has done anything."""
+        self.settle()
+        self.name_all(self.stack)
+        again = tuple([entry.text for entry in self.stack])
+        parts = self.taken(count)
+        kind = self.builtin_kind(receiver, name, parts)
+        self.pay()
+        self.called(f"B{operand}({', '.join([part.text for part in parts])})", kind)
+        self.sites[-1].again = again
+
     def op_CHANGES_SELF(self, operand: int) -> None:
         part = self.pop()
         method = self.constant(BY_NAME["CHANGES_SELF"], operand)
@@ -161,9 +172,9 @@ class Calls(Places):
     def returned(self, text: str) -> None:
         self.settle()
         if self.metered:
-            self.out += [f"r = {text}", "F[0] -= n", "return r"]
+            self.out += [f"{self.here()}r = {text}", "F[0] -= n", "return r"]
         else:
-            self.out.append(f"return {text}")
+            self.out.append(f"{self.here()}return {text}")
 
     def op_RETURN(self, operand: int) -> None:
         self.returned(self.pop().text)

@@ -37,6 +37,7 @@ class Expressions(Making):
     storage: Storage
     lists: dict[str, int]
     roomy: dict[str, frozenset[int]]
+    metered: bool
 
     # ------------------------------------------------------------ constants
 
@@ -45,14 +46,17 @@ class Expressions(Making):
         if kind == im.K_INT:
             text = str(value) if value >= 0 else f"({value})"
             self.push(Entry(text, s.INT, low=value, high=value))
+            self.stack[-1].sure = True
         else:  # never the text itself: what a program says is not text that Python runs (G-2.22)
             kinds = {im.K_FLOAT: s.FLOAT, im.K_STRING: s.STRING}
             plain = kind == im.K_VARIANT  # without a payload there is nothing in it to share
             self.push(Entry(self.constant(BY_NAME["CONST"], operand), s.PLAIN if plain else kinds.get(kind, s.ANY)))
             self.stack[-1].length = len(value) if kind == im.K_STRING else None
+            self.stack[-1].sure = kind in kinds
 
     def op_INT(self, operand: int) -> None:
         self.push(Entry(str(operand), s.INT, low=operand, high=operand))
+        self.stack[-1].sure = True
 
     def op_NIL(self, operand: int) -> None:
         self.push(Entry("None", s.NIL))
@@ -181,7 +185,7 @@ class Expressions(Making):
         elif part.kind[0] == "map" and index.kind[0] in ("string", "int"):
             self.settle()
             key, part = self.named(self.pop()), self.named(self.pop())
-            found = f"(x := {self.items(part.text)}.get({key.text}, END))"
+            found = f"(x := {self.items(part.text)}.get({self.key(key)}, END))"
             text = f"(x if {found} is not END else {self.here()}key_not_found({key.text}))"
             self.push(Entry(text, self.inner(part.kind), pure=False, uses=joined([part, key]), deep=1))
         else:
@@ -197,6 +201,9 @@ class Expressions(Making):
             return
         if receiver not in SCALAR_RECEIVERS and (receiver, name) not in HARMLESS:
             self.facts.forgotten()
+        if self.metered and self.charges(receiver, name):
+            self.called_again(operand, count, receiver, name)
+            return
         parts = self.taken(count)
         kind = self.builtin_kind(receiver, name, parts)
         if (receiver, name) == ("Array", "push"):
@@ -225,6 +232,14 @@ class Expressions(Making):
                 self.stack[-1].low, self.stack[-1].high = form.low, LONGEST
             return
         self.give(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
+
+    def charges(self, receiver: str, name: str) -> bool:
+        """Whether the built-in charges fuel by the size of what it works on (G-6.6)."""
+        row = row_of(receiver, name)
+        return row is not None and row.linear
+
+    def called_again(self, operand: int, count: int, receiver: str, name: str) -> None:
+        raise NotImplementedError
 
     def written_out(self, form: Intrinsic, parts: list[Entry], operand: int, text: str = "") -> str:
         texts = [part.text for part in parts]
@@ -257,15 +272,19 @@ class Expressions(Making):
         none = f"type({raw}) is Err" if parts[0].kind[0] == "result" else f"{raw} is END"
         self.give(f"({other.text} if {none} else {value})", [other], same, fails=value != raw)
 
+    def key(self, key: Entry) -> str:
+        """What a Map has for a key, which has a name. A String or an Int is it itself."""
+        if key.sure and key.kind[0] in ("string", "int"):
+            return key.text
+        return f"{key.text} if type({key.text}) is {'int' if key.kind[0] == 'int' else 'str'} else key_of({key.text})"
+
     def looked_up(self) -> None:
         """Map.get: as long as it is only asked whether it is there, no Option is made of what was found."""
         self.settle()
         key, table = self.named(self.pop()), self.named(self.pop())
         name = self.temporary()
         items = self.items(table.text)
-        found = f"{items}.get({key.text}, END)"
-        if key.kind[0] not in ("string", "int"):
-            found = f"{found} if type({key.text}) is str else {items}.get(key_of({key.text}), END)"
+        found = f"{items}.get({self.key(key)}, END)"
         self.statement(f"{self.here()}{name} = {found}")
         self.push(Entry(f"found({name})", pure=False, uses=frozenset({name}), deep=1))
         self.stack[-1].raw, self.stack[-1].inside = name, self.inner(table.kind)

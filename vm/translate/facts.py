@@ -214,7 +214,9 @@ class Storage:
         consumer = self.instructions[by][1]
         if consumer == CALL_BUILTIN and position == 0:
             called = self.called(by)
-            return 1 if called in READ_BY else 2 if called in WRITTEN_BY and number == LOAD_OWN else 0
+            if called in READ_BY:
+                return 2 if number == LOAD_OWN else 1
+            return 2 if called in WRITTEN_BY and number == LOAD_OWN else 0
         if number == LOAD_OWN:
             return 2 if WRITES.get(consumer) == position else 0
         return 1 if READS.get(consumer) == position else 0

@@ -163,6 +163,7 @@ class Function:
         self._omit_stores(statements, translator)
         source, places = printed(f"def {name}({', '.join(parameters)}):", statements, translator.read)
         sites = translator.sites
+        places[1] = 0  # the beginning: a value of another kind than the image says may fail on any line (G-3.8)
         return Part(name, self.facts.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def _omit_stores(self, statements: list[Any], translator: Translator) -> None:
@@ -208,7 +209,9 @@ def meet(slot: Any, entries: list[Entry]) -> Entry:
     high = max(highs, default=None) if len(highs) == len(fixed) else None
     if len(fixed) < len(entries):
         high = high + s.COUNTED if high is not None and high <= s.COUNTED else None
-    return Entry("", kind, low=low, high=high)
+    found = Entry("", kind, low=low, high=high)
+    found.sure, found.number = all(entry.sure for entry in entries), all(entry.numeric for entry in entries)
+    return found
 
 
 def hopeful(found: Entry, entries: list[Entry]) -> Entry:
@@ -216,7 +219,7 @@ def hopeful(found: Entry, entries: list[Entry]) -> Entry:
     if found.kind[0] == "int" and found.low is None and all(
         entry.low is None or entry.low >= 0 or entry.hope for entry in entries
     ):
-        return Entry("", found.kind, low=0, high=found.high)
+        return Entry("", found.kind, low=0, high=found.high).certain(found)
     return found
 
 
@@ -227,6 +230,7 @@ def agrees(assumed: Entry, found: Entry | None) -> bool:
     kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] == -1 and assumed.kind[0] == found.kind[0])
     kind = kind or (assumed.kind == s.PLAIN and found.kind[0] in s.SCALARS)
     low = assumed.low is None or (found.low is not None and found.low >= assumed.low)
+    low = low and assumed.sure <= found.sure and assumed.number <= found.number
     return kind and low and (assumed.high is None or (found.high is not None and found.high <= assumed.high))
 
 
@@ -234,4 +238,5 @@ def better(found: Entry, assumed: Entry | None) -> bool:
     if assumed is None:
         return True
     bounded = (found.low is not None and assumed.low is None) or (found.high is not None and assumed.high is None)
-    return bounded or found.kind not in (s.ANY, assumed.kind)
+    surer = found.sure > assumed.sure or found.number > assumed.number
+    return bounded or surer or found.kind not in (s.ANY, assumed.kind)

@@ -79,7 +79,7 @@ def numbers(parts: list[Entry]) -> bool:
 
 def keyed(parts: list[Entry]) -> bool:
     """A key that is in the Map as it is."""
-    return parts[1].kind[0] in ("string", "int")
+    return parts[1].sure and parts[1].kind[0] in ("string", "int")
 
 
 INTRINSICS: dict[tuple[str, str], Intrinsic] = {
@@ -90,7 +90,10 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=texts),
     ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=texts),
     ("String", "ends_with"): Intrinsic("{0}.endswith({1})", fails=False, needs=texts),
-    ("Map", "has"): Intrinsic("{1} in {items}", named=True, fails=False, needs=keyed),
+    ("Map", "has"): Intrinsic(
+        "{1} in {items}", named=True, fails=False, needs=keyed,
+        otherwise=Intrinsic("({1} if type({1}) is str else key_of({1})) in {items}", named=True),
+    ),
     ("Map", "len"): Intrinsic("len({items})", low=0),
     ("String", "len"): Intrinsic("len({})", low=0),
     ("String", "is_empty"): Intrinsic("not {0}", fails=False),

@@ -78,7 +78,7 @@ class Places(Expressions):
         found = Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
         if fact is not None:
             found.variant, found.divisor = fact.variant, fact.divisor
-        return found
+        return found.certain(known)
 
     def store(self, slot: Any, part: Entry) -> None:
         self.stored.setdefault(slot, []).append(part)
@@ -95,7 +95,7 @@ class Places(Expressions):
         same = not open_kind and slot_of(part.text) >= 0
         self.facts.changed(name)
         kind = everywhere.kind if kind == s.ANY else kind
-        self.facts.slots[slot] = Entry(part.text if same else name, kind, low=low, high=high)
+        self.facts.slots[slot] = Entry(part.text if same else name, kind, low=low, high=high).certain(part)
 
     def learn(self, limits: Iterable[Limit]) -> None:
         """Bounds of locals that hold on this path."""
@@ -381,10 +381,11 @@ class Places(Expressions):
         self.settle()
         key, part = self.pop_named(), self.pop_named()
         value = self.pop()
-        known = key.kind[0] in ("string", "int")
+        word = "int" if key.kind[0] == "int" else "str"
         items = self.items(part.text)
         test = self.room_in(part.text)
-        room = Branch(test if known else f"({test}) and type({key.text}) is str")
+        known = key.sure and key.kind[0] in ("string", "int")
+        room = Branch(test if known else f"({test}) and type({key.text}) is {word}")
         room.yes.append(f"{items}[{key.text}] = {value.text}")
         room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
         self.out.append(room)

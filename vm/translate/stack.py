@@ -43,6 +43,7 @@ class Entry:
     __slots__ = (
         "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
         "counts", "most", "hope", "variant", "divisor", "zero", "rest_of", "less_true", "less_false", "below", "listed",
+        "sure", "number",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +64,8 @@ class Entry:
         self.deep = deep
         self.low = low
         self.high = high
+        self.sure = False  # it is of its kind whatever the image says of types
+        self.number = False  # it is an Int, a Float or a Bool, whatever that says
         self.length: int | None = None  # of a String constant, or of a range of constants
         self.listed = ""  # of an Array that nothing else sees: its elements, for a walk
         self.below = ""  # of an element of a range: its end
@@ -103,7 +106,17 @@ class Entry:
 
     def renamed(self, text: str) -> Entry:
         """What is known of it, of another variable."""
-        return Entry(text, self.kind, low=self.low, high=self.high)
+        return Entry(text, self.kind, low=self.low, high=self.high).certain(self)
+
+    def certain(self, other: Entry) -> Entry:
+        """It is the same value as another entry."""
+        self.sure, self.number = other.sure, other.number
+        return self
+
+    @property
+    def numeric(self) -> bool:
+        """Whether Python cannot take it for a sequence: what has bounds was compared or computed."""
+        return self.sure or self.number or self.low is not None or self.high is not None
 
 
 class Writer:
@@ -188,16 +201,16 @@ class Writer:
             if name in entry.uses:
                 copy = self.temporary()
                 self.out.append(f"{copy} = {entry.text}")
-                self.stack[position] = Entry(copy, entry.kind, low=entry.low, high=entry.high)
+                self.stack[position] = Entry(copy, entry.kind, low=entry.low, high=entry.high).certain(entry)
 
     def named_anew(self, entry: Entry) -> Entry:
         if entry.bare is not None:
             name, text = entry.bare
             self.out.append(f"{name} = {text}")
-            return Entry(name, entry.kind, pure=False, uses=frozenset({name}), low=entry.low, high=entry.high)
+            return Entry(name, entry.kind, pure=False, uses=frozenset({name}), low=entry.low, high=entry.high).certain(entry)
         name = self.temporary()
         self.out.append(f"{name} = {entry.text}")
-        found = Entry(name, entry.kind, low=entry.low, high=entry.high)
+        found = Entry(name, entry.kind, low=entry.low, high=entry.high).certain(entry)
         found.most = entry.most
         return found
 

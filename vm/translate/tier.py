@@ -13,6 +13,7 @@ from ..dispatch import exec_call_inout, safe_method
 from ..linked import Code
 from ..panics import Panic
 from ..signals import Invoke
+from ..values import Array
 from ..values.limits import limits
 from .analysis import TALLEST
 from .library import Leave
@@ -72,6 +73,7 @@ class Tier:
         self.loops: dict[int, Any] = {}
         self.leaves: dict[Any, int] = {}
         self.fuel = [0]
+        self.charged = False  # whether translated code runs that counts fuel
         self.names: dict[str, Any] = {
             "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self),
             "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
@@ -82,6 +84,16 @@ class Tier:
         """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
         self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
         self.names["Q"], self.names["M"] = limits.surely // 4, limits.items
+
+    def charge(self, cost: int) -> bool:
+        """Fuel of a built-in that translated code calls; False where none runs that counts it. Where little would be left, the
+        interpreter calls the built-in (V-6.7)."""
+        if not self.charged:
+            return False
+        if self.fuel[0] - cost < self.names["LOW"]:
+            raise Leave
+        self.fuel[0] -= cost
+        return True
 
     # ------------------------------------------------------------ Python functions
 
@@ -183,27 +195,40 @@ class Tier:
         machine = self.machine
         self.flag(False)
         self.names["KEEP"] = machine.keeps_locals
-        if room < 60 or machine.stop is not None:
+        if room < 60 or machine.attention:  # the flag fell after another thread had raised it
             return False
         outer, total = self.fuel[0], machine.fuel + machine.reserve
         if self.metered:
             if total < self.names["LOW"]:
                 return False
             self.fuel[0] = total
+        self.charged = self.metered
         try:
             return (function(*arguments),)
         except Leave as leave:
+            self.charged = False
             self.rebuild(task, leave.__traceback__)
-            self.left(unit)
+            if machine.attention:
+                self.attend()
+            else:
+                self.left(unit)
             return None
         except BaseException as error:
             machine.raised = self.meant(error)
             self.rebuild(task, error.__traceback__, failed=True)
             return None
         finally:
+            self.charged = False
             if self.metered:
                 machine.pay(total - self.fuel[0])
                 self.fuel[0] = outer
+
+    def attend(self) -> None:
+        """Left because of the stop flag: what it stands for is looked at now, not when the interpreter has used its chunk."""
+        try:
+            self.machine.attend()
+        except BaseException as error:
+            self.machine.raised = error
 
     def left(self, unit: Code | LoopSite) -> None:
         """What leaves often stays with the interpreter: frames made anew cost more than they save. Of a function that is most of
@@ -224,10 +249,12 @@ class Tier:
         part = None if traceback is None else self.parts.get(traceback.tb_frame.f_code)
         if part is None or traceback is None or not isinstance(error, IndexError):
             return error
-        element = site_of(part, traceback.tb_lineno).element
-        if element is None:
+        site = part.sites.get(traceback.tb_lineno)
+        if site is None or site.element is None:
             return error
-        array, index = [self.value(text, traceback.tb_frame.f_locals) for text in element]
+        array, index = [self.value(text, traceback.tb_frame.f_locals) for text in site.element]
+        if type(array) is not Array or type(index) is not int or 0 <= index < len(array.items):
+            return error  # it is about something else on this line
         return Panic("P004", f"index out of range: index {index}, length {len(array.items)}")
 
     # ------------------------------------------------------------ frames as data
@@ -286,7 +313,7 @@ def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int
 
 
 def site_of(part: Part, line: int) -> Place:
-    """The place in the bytecode of a line: of that line, or of the last one before it that has one."""
-    while line not in part.sites and line > 1:
+    """The place in the bytecode of a line: of that line, or of the last one before it that has one; the first has one (G-3.8)."""
+    while line not in part.sites:
         line -= 1
-    return part.sites[line] if line in part.sites else next(iter(part.sites.values()))
+    return part.sites[line]

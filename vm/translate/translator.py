@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
 PLACE = MARK + END + "0123456789"  # what stands before a text that may fail
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
+# What takes a value apart or asks for its class, and where it lies on the stack: CPython warns of such a form around a constant.
+PARTING = {
+    BY_NAME[name].number: 1 for name in (
+        "GET_ELEMENT", "IS_NIL", "IS_SOME", "IS_OK", "IS_ERR", "IS_ABSENT", "IS_VARIANT", "UNWRAP", "TRY", "POP_TRY",
+    )
+} | {BY_NAME[name].number: 2 for name in ("INDEX", "INDEX_ARRAY", "INDEX_OWN")}  # fmt: skip
+LITERALS = frozenset({"True", "False", "None"})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
 
 
@@ -67,6 +74,8 @@ class Translator(Loops):
     def operation(self, number: int, operand: int) -> None:
         self.declared()
         op = OPCODES[number]
+        if number in PARTING:
+            self.stack[-PARTING[number]] = self.identified(self.stack[-PARTING[number]])
         if op.flow == "raise":
             getattr(self, f"op_{op.name}_out")()
         elif number == ITERATE:
@@ -78,6 +87,11 @@ class Translator(Loops):
         else:
             self.generic(op, operand)
         self.facts.after(number)
+
+    def identified(self, entry: Entry) -> Entry:
+        """The same value, under the name of a variable if it is a constant."""
+        constant = entry.text in LITERALS or entry.text.strip("(-)").isdigit()
+        return self.named_anew(entry) if constant else entry
 
     def unknown(self, op: Opcode, operand: int) -> None:
         """An instruction that only the interpreter does, as far as the stack goes."""
@@ -114,6 +128,7 @@ class Translator(Loops):
         if start.high is not None:
             last = min(last, start.high + s.COUNTED)
         self.walked[position] = Entry("", s.INT, low=low, high=last - 1 + inclusive)
+        self.walked[position].sure = start.kind[0] == end.kind[0] == "int"  # Python walks over nothing else
         self.walked[position].below = "" if inclusive else end.text
         if start.low is not None and start.low == start.high and end.high is not None and end.low == end.high:
             self.walked[position].length = max(end.high + inclusive - start.low, 0)
@@ -181,6 +196,7 @@ class Translator(Loops):
                 self.push(part)
                 self.settle()
                 part = self.named(self.pop())
+            part = self.identified(part)
             text = f"({part.text} is True or {part.text} is not False and ({self.here()}not_a_bool({part.text})))"
             part = Entry(text, s.BOOL, pure=False, uses=part.uses, deep=part.deep + 1)
         if OPCODES[self.instructions[last][1]].name == "JUMP_UNLESS":

@@ -14,6 +14,7 @@ from .errors import ErrorValue, is_family
 from .functions import Closure
 from .handles import ModelRef, ToolRef
 from .limits import limits, nesting_too_deep
+from .metering import LARGE, paced
 from .numerals import read_float, read_int
 from .ranges import RangeValue
 from .records import Prompt, Struct
@@ -195,11 +196,12 @@ class Conformer:
     def each(self, values: Iterable[Any], types: Iterable[Descriptor], depth: int) -> list[Any] | None:
         """The conformed elements, or None when each is what it was."""
         before = list(values)
-        after = [self.conform(value, kind, depth) for value, kind in zip(before, types, strict=True)]
+        pairs = zip(before, types, strict=True)
+        after = [self.conform(value, kind, depth) for value, kind in (pairs if len(before) < LARGE else paced(pairs))]
         return None if all(map(_same, before, after)) else after
 
     def map_entries(self, value: Map, descriptor: Descriptor, depth: int) -> Map:
-        for key in value.key_list():
+        for key in paced(value.key_list()):
             self.conform(key, descriptor[1], depth)
         contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
         return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))

@@ -62,7 +62,7 @@ def shown_fields(value: Struct) -> Iterator[tuple[str, Any]]:
     """Name and value of each field in declaration order, without hidden fields at their default (M-6)."""
     hidden = value.decl.hidden
     for name, content in zip(value.decl.fields, value.values(), strict=True):
-        if name not in hidden or not (content is None or (type(content) is Array and not content.items)):
+        if name not in hidden or not (content is None or content == 0 or (type(content) is Array and not content.items)):
             yield name, content
 
 

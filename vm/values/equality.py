@@ -11,6 +11,7 @@ from .enums import EnumValue
 from .errors import ErrorValue
 from .functions import Closure
 from .limits import limits, nesting_too_deep
+from .metering import BLOCK, LARGE, STRIDE, look
 from .ranges import RangeValue
 from .records import Struct
 from .results import Err, Ok, Some
@@ -32,7 +33,11 @@ def equal(a: Any, b: Any) -> bool:
     """Whether `a == b` in Concerto: structural, by identity for functions, tasks and handles."""
     kind = type(a)
     if kind is type(b):
-        if kind is str or kind is int or kind is float:
+        if kind is str:
+            if len(a) > BLOCK:
+                look()
+            return a == b  # type: ignore[no-any-return]
+        if kind is int or kind is float:
             return a == b  # type: ignore[no-any-return]
         return _equal_within(a, b)
     return kind in NUMBERS and type(b) in NUMBERS and a == b
@@ -41,7 +46,12 @@ def equal(a: Any, b: Any) -> bool:
 def _equal_within(a: Any, b: Any) -> bool:
     pending = [(a, b, 1)]
     compared: set[tuple[int, int]] = set()  # parts shared many times over are walked once
+    pace = 0
     while pending:
+        pace += 1
+        if pace == STRIDE:
+            pace = 0
+            look()
         left, right, depth = pending.pop()
         kind = type(left)
         if kind is not type(right):
@@ -76,6 +86,8 @@ def _parts(a: Any, b: Any) -> Any:
 def _arrays(a: Array, b: Array) -> Any:
     if len(a.items) != len(b.items):
         return False
+    if len(a.items) >= LARGE:
+        look()
     if SIMPLE.issuperset(map(type, a.items)) and SIMPLE.issuperset(map(type, b.items)):
         return a.items == b.items
     return a.items, b.items

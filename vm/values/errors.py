@@ -23,7 +23,7 @@ _INT: Descriptor = ("nilable", ("int",))
 
 _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("model provider raw_response path field connection tool method channel input pattern url name", _STRING),
-    ("memory function store pipeline stage capability flag raw_line stderr", _STRING),
+    ("memory function store pipeline stage capability flag limit raw_line stderr", _STRING),
     ("status retry_after_ms attempts line column needed budget found supported exit_code", _INT),
     ("timeout_seconds", ("nilable", ("float",))),
     ("violations", ("nilable", ("array", ("map", ("string",), ("any",))))),
@@ -80,7 +80,8 @@ _ROWS = (
     (
         "AgentError", "Error",
         "ModelNotFound RateLimited ContentFiltered InvalidRequest InvalidResponse ToolLoopLimit Shutdown Cancelled "
-        "PermissionDenied(capability,flag) SpawnFailed Exited(exit_code,stderr) Protocol(raw_line,stderr) Failed EffectUnknown",
+        "PermissionDenied(capability,flag) SpawnFailed Exited(exit_code,stderr) Protocol(raw_line,stderr) Failed EffectUnknown "
+        "Unsupported",
         "model provider status retry_after_ms", "L-3.11.2",
     ),
     (
@@ -93,7 +94,7 @@ _ROWS = (
         "ConnectionError", "AgentError", "MissingKey AuthenticationFailed NetworkError ProviderUnavailable",
         "connection status", "L-3.11.4",
     ),
-    ("TimeoutError", "AgentError", "", "timeout_seconds stderr", "L-3.11.5"),
+    ("TimeoutError", "AgentError", "", "timeout_seconds limit stderr", "L-3.11.5"),
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
@@ -102,7 +103,8 @@ _ROWS = (
     ),
     (
         "ToolError", "Error",
-        "ToolNotFound InvalidArguments PermissionDenied(capability,flag) ExecutionFailed Timeout ConnectionFailed EffectUnknown",
+        "ToolNotFound InvalidArguments PermissionDenied(capability,flag) ExecutionFailed Timeout ConnectionFailed EffectUnknown "
+        "Unsupported",
         "tool method", "L-3.11.6",
     ),
     ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
@@ -112,7 +114,7 @@ _ROWS = (
     ("ParseError", "Error", "", "input", "L-3.11.9"),
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
     ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
-    ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io", "path", "L-3.11.11"),
+    ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),
     ("EnvError", "Error", "NotSet PermissionDenied(capability,flag)", "name", "L-3.11.12"),
     ("PipelineError", "Error", "", "cause pipeline stage", "O-1.122"),
     ("TaskError", "Error", "Cancelled", "", "O-6.13"),
@@ -146,6 +148,11 @@ def nearest_family(a: str, b: str) -> str:
     while not is_family(b, at):
         at = FAMILIES[at].parent or "Error"
     return at
+
+
+# A field that goes where the error goes and that no program, JSON or host sees: what is said of it where its message must not
+# go (G-9.10). No name of a program holds a blank.
+FOR_MODEL = "for model"
 
 
 class ErrorValue:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from .containers import Array, Map, Queue, Set, Stack
 from .display import LEAVES, function_text, handle_text, shown_fields
 from .enums import EnumValue
-from .errors import ErrorValue
+from .errors import FOR_MODEL, ErrorValue
 from .functions import Closure
 from .limits import limits, nesting_too_deep
+from .metering import BLOCK, STRIDE, look, paced
 from .ranges import RangeValue
 from .records import Struct
-from .rendering import listed, render, write
+from .rendering import fits, listed, render, write
 from .results import Err, NoneOption, Ok, Some
 from .scalars import INT_MAX, INT_MIN, float_literal
 
@@ -30,7 +31,13 @@ _ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"\\nrt
 
 def json_string(text: str) -> str:
     """`text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
-    return f'"{text.translate(_ESCAPES)}"'
+    if len(text) <= BLOCK:
+        return f'"{text.translate(_ESCAPES)}"'
+    parts = []
+    for at in range(0, len(text), BLOCK):
+        look()
+        parts.append(text[at : at + BLOCK].translate(_ESCAPES))
+    return f'"{"".join(parts)}"'
 
 
 def _float(value: float) -> str:
@@ -81,7 +88,7 @@ def _enum(value: EnumValue) -> Iterator[Any]:
 def _error(error: ErrorValue) -> Iterator[Any]:
     variant = () if error.variant is None else (("variant", error.variant),)
     head = (("kind", error.family), *variant, ("message", error.message))
-    return _object((*head, *error.fields.items()))
+    return _object((*head, *((name, value) for name, value in error.fields.items() if name != FOR_MODEL)))
 
 
 def _range(value: RangeValue) -> Iterator[Any]:
@@ -122,6 +129,11 @@ def to_json(value: Any) -> str:
     return render(value, JSON)
 
 
+def json_fits(value: Any, most: int) -> bool:
+    """Whether the JSON text of `value` has at most so many bytes of UTF-8; P103 beyond the limit on nesting."""
+    return fits(value, JSON, most)
+
+
 def _whole_float(number: int) -> float:
     try:
         return float(number)
@@ -142,5 +154,5 @@ def from_json(data: Any, depth: int = 0) -> Any:
     if depth >= limits.nesting:
         nesting_too_deep()
     if kind is list:
-        return Array([from_json(item, depth + 1) for item in data])
+        return Array([from_json(item, depth + 1) for item in (paced(data) if len(data) > STRIDE else data)])
     return Map({key: from_json(item, depth + 1) for key, item in data.items()})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from _thread import _local, allocate_lock
 
 from ..panics import Panic
+from .metering import LARGE, look, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def check_items(count: int) -> None:
 
 def check_concat(a: str, b: str) -> None:
     """P103 unless `a + b` is within the String limit."""
+    look()
     check_string_size(utf8_size(a) + utf8_size(b))
 
 
@@ -118,6 +120,8 @@ def repeat(text: str, times: int) -> str:
 
 def join(separator: str, parts: list[str]) -> str:
     """`parts` with `separator` between them; the size is known before the text is made."""
+    if len(parts) >= LARGE:
+        made(len(parts))
     size = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
     if size * 4 > limits.surely:
         check_string_size(sum(map(utf8_size, parts)) + utf8_size(separator) * max(0, len(parts) - 1))

@@ -127,14 +127,15 @@ _STRING: Descriptor = ("string",)
 _BOOL: Descriptor = ("bool",)
 _ANY_MAP: Descriptor = ("map", _STRING, ("any",))
 
-# Fields of Response in the order of O-1.106 to O-1.115.
+# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221.
 _Answer: Any = _record(
     "Response",
     {
         "text": _STRING, "tokens_in": _INT, "tokens_out": _INT, "model": _STRING, "provider": _STRING,
         "latency_ms": _INT, "finish": _STRING, "cost": ("nilable", ("float",)), "attempts": _INT, "cached": _BOOL,
-        "data": _ANY_MAP,
+        "data": _ANY_MAP, "tokens_cached": _INT, "tokens_cache_write": _INT, "tokens_reasoning": _INT,
     },
+    hidden=("tokens_cached", "tokens_cache_write", "tokens_reasoning"),
 )  # fmt: skip
 
 
@@ -144,7 +145,8 @@ class Response(_Answer):  # type: ignore[misc]
     __slots__ = ("run",)
 
     def __init__(self, *fields: Any) -> None:
-        super().__init__(*fields)
+        """Counts of O-1.221 that are not given are 0."""
+        super().__init__(*fields, *(0,) * (len(self.decl.fields) - len(fields)))
         self.run: tuple[str, tuple[Any, ...]] = ("", ())
 
     def of_run(self, run: tuple[str, tuple[Any, ...]]) -> Response:

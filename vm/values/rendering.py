@@ -7,6 +7,7 @@ text as it stands and inner wholes still to be walked. The walk needs no Python 
 from __future__ import annotations
 
 from .limits import check_string_size, limits, nesting_too_deep, string_too_long, utf8_size
+from .metering import STRIDE, look
 from .records import Struct
 
 TYPE_CHECKING = False
@@ -53,16 +54,34 @@ def render(value: Any, form: Form) -> str:
         check_string_size(utf8_size(first))
         return first
     text = "".join(_walk(first))
+    look()
     if len(text) * 4 > limits.surely:
         check_string_size(utf8_size(text))
     return text
 
 
+def fits(value: Any, form: Form, most: int) -> bool:
+    """Whether `value` in `form` has at most so many bytes; no more than that is written."""
+    first = write(value, form)
+    if type(first) is str:
+        return utf8_size(first) <= most
+    size = 0
+    for piece in _walk(first):
+        size += utf8_size(piece)
+        if size > most:
+            return False
+    return True
+
+
 def _walk(first: Whole) -> Iterator[str]:
     """Every piece in order; a code point takes at least one byte, so counting them stops an oversized text early."""
-    size = 0
+    size = pace = 0
     stack = [iter(first.pieces)]
     while stack:
+        pace += 1
+        if pace == STRIDE:
+            pace = 0
+            look()
         piece = next(stack[-1], None)
         if piece is None:
             stack.pop()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .containers import Array, Map, Queue, Set, Stack
 from .enums import EnumValue
 from .functions import Closure
+from .metering import LARGE, made
 from .ranges import RangeValue
 from .records import Response, Struct
 from .results import Err, NoneOption, Ok, Some
@@ -79,6 +80,8 @@ def wrapped(wrapper: Any) -> tuple[Any, ...]:
 def share_all(values: Iterable[Any]) -> list[Any]:
     """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
     elements = list(values)
+    if len(elements) >= LARGE:
+        made(len(elements))
     kinds = {*map(type, elements)}
     if not kinds <= PLAIN:
         if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):

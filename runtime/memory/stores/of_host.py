@@ -5,6 +5,7 @@ Hands on `HostStore`. Must not know: what the store keeps, or where.
 
 from __future__ import annotations
 
+from ...host_failures import full_text
 from ..errors import MemoryFailure, store_failed
 
 TYPE_CHECKING = False
@@ -37,4 +38,4 @@ class HostStore:
         except MemoryFailure:
             raise
         except Exception as error:
-            raise store_failed(self.name, f"{type(error).__name__}: {error}") from error
+            raise store_failed(self.name, full_text(error)) from error

@@ -11,10 +11,11 @@ from ..errors import store_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from .protocol import Store
+    from .thread import StoreThread
 
 FILE = os.path.join(".concerto", "memory.db")
 
@@ -31,12 +32,14 @@ class OpenStores:
         folder: str,
         env: Mapping[str, str],
         volatile: bool = False,
+        thread: StoreThread | None = None,
     ) -> None:
         self.configured = configured
         self.given = given
         self.folder = folder
         self.env = env
         self.volatile = volatile
+        self.thread = thread
         self.open: dict[str, Any] = {}
 
     def __call__(self, name: str) -> Store:
@@ -46,7 +49,7 @@ class OpenStores:
             found = self.open[name] = self._opened(name, self.configured[name])
         return found
 
-    def _opened(self, name: str, said: Mapping[str, Any]) -> Store:
+    def _opened(self, name: str, said: Mapping[str, Any]) -> Any:
         if self.volatile:
             from .volatile import VolatileStore
 
@@ -54,24 +57,33 @@ class OpenStores:
         if name in self.given:
             from .of_host import HostStore
 
-            return HostStore(name, self.given[name])
+            store = HostStore(name, self.given[name])
+            return self._remote(name, store, lambda: store) if store.blocking else store
         kind, deflates = said["kind"], said.get("compress", False)
         if kind == "host":
             raise store_failed(name, "the host gives no store of this name")
         if kind == "sqlite":
             from .sqlite import SqliteStore
 
-            return SqliteStore(os.path.join(self.folder, said.get("path", FILE)), name=name, deflates=deflates)
+            path = os.path.join(self.folder, said.get("path", FILE))
+            return SqliteStore(path, name=name, deflates=deflates, thread=self.thread)
         address = self.env.get(said["url_env"])
         if not address:
             raise store_failed(name, f"the variable {said['url_env']} is not set")
         if kind == "redis":
             from .redis import RedisStore
 
-            return RedisStore(address, name=name)
+            return self._remote(name, RedisStore, lambda: RedisStore(address, name=name))
         from .postgres import PostgresStore
 
-        return PostgresStore(address, name=name, deflates=deflates)
+        return self._remote(name, PostgresStore, lambda: PostgresStore(address, name=name, deflates=deflates))
+
+    def _remote(self, name: str, kind: Any, opener: Callable[[], Any]) -> Any:
+        if self.thread is None:
+            return opener()
+        from .remote import Remote
+
+        return Remote(name, kind, opener, self.thread)
 
     def close(self) -> None:
         """Closes what it opened itself; a store of the host stays open."""

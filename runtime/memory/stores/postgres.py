@@ -7,12 +7,16 @@ was under way failed as a whole. Must not know: where the URL came from.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from os import dup
+from select import select
+from socket import SHUT_RDWR, socket
 from threading import RLock
-from time import time
+from time import monotonic, time
 
 from ..errors import store_failed
 from .indexes import Indexes
-from .sql import TABLES, SqlStore
+from .operations import LONGEST_CONNECT
+from .sql import NAMES, TABLES, SqlStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
 # Creating tables is not safe against another session that creates them at the same moment.
 CREATING = "SELECT pg_advisory_xact_lock(1129270851)"
+CONNECT_LOOKS = 0.01
+"""Seconds after which a connection on its way looks whether anybody still wants it."""
 KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 
 
@@ -31,7 +37,9 @@ class PostgresStore(SqlStore):
         try:
             import psycopg
         except ImportError:
-            raise store_failed(name, "psycopg is not installed: pip install 'concerto-lang[postgres]'") from None
+            from ...extras import install_advice
+
+            raise store_failed(name, f"psycopg is not installed: {install_advice('postgres')}") from None
         self.name = name
         self.deflates = deflates
         self._psycopg = psycopg
@@ -39,15 +47,53 @@ class PostgresStore(SqlStore):
         self._schema = schema
         self._alone = RLock()
         self._connection: Any = None
+        self._interrupted = False
         self._indexes = Indexes(self._notes, self._facts)
         with self._guard():
             self._connect()
 
     def _connect(self) -> Any:
         if self._connection is None or self._connection.closed:
-            self._connection = self._psycopg.connect(self._url, autocommit=True)
-            self._prepare(self._connection)
+            self._connection = self._psycopg.Connection(self._begun())
+            try:
+                self._connection.autocommit = True
+                self._prepare(self._connection)
+            except BaseException:
+                self._connection.close()
+                raise
         return self._connection
+
+    def _begun(self) -> Any:
+        """A connection of libpq. That of psycopg waits for the server in a way that nobody can interrupt."""
+        pq = self._psycopg.pq
+        said = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        until = monotonic() + (int(said.get("connect_timeout") or 0) or LONGEST_CONNECT)
+        self._interrupted = False
+        line = pq.PGconn.connect_start(self._url.encode())
+        reason = ""
+        while line.status != pq.ConnStatus.BAD:
+            state = line.connect_poll()
+            if state == pq.PollingStatus.OK:
+                line.nonblocking = 1
+                return line
+            if state == pq.PollingStatus.FAILED:
+                break
+            reads = state == pq.PollingStatus.READING
+            select([line.socket] if reads else [], [] if reads else [line.socket], [], CONNECT_LOOKS)
+            if self._interrupted or monotonic() > until:
+                reason = "the server does not answer"
+                break
+        reason = reason or line.error_message.decode("utf-8", "replace")
+        line.finish()
+        raise self._psycopg.OperationalError(reason)
+
+    def interrupt(self) -> None:
+        """What waits for the server fails; from any thread."""
+        self._interrupted = True
+        connection = self._connection
+        if connection is not None and not connection.closed:
+            with socket(fileno=dup(connection.fileno())) as line:
+                line.shutdown(SHUT_RDWR)
 
     def _prepare(self, connection: Any) -> None:
         from psycopg import sql
@@ -59,6 +105,10 @@ class PostgresStore(SqlStore):
         with connection.transaction():
             connection.execute("SET LOCAL client_min_messages TO warning")
             connection.execute(CREATING)
+            rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
+            names = {name for (name,) in rows} & NAMES
+            if names:
+                self._check_tables(names)
             for table in TABLES:
                 connection.execute(table.format(**KIND))
             self._check_format()

@@ -7,15 +7,17 @@ is imported when such a store is opened. Must not know: where the URL came from.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from json import dumps, loads
 
 from ..entries import Turn, ViewState, entry_json, entry_of
-from ..errors import conflict, corrupt, newer_version, store_failed
-from ..keys import decode, encode
+from ..errors import WAY_OUT, conflict, corrupt, newer_version, store_failed
+from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
+from .operations import LONGEST_CONNECT, LONGEST_WAIT
 from .protocol import Head
 from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
-from .rows import fact_of_row, fact_row, seen_of_row, seen_row
+from .rows import check_entry, check_turn, check_view, damage_at, fact_of_row, fact_row, head_of, note_of, seen_of_row, seen_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
     from .indexes import Note
     from .protocol import Batch, Write
 
-FORMAT = 2
-"""1 had no notes of changed facts."""
+WRITTEN = 1
+"""Of a name in the list of keys: a commit of its log was done. 0: one may have been."""
+FORMAT = 3
+"""1 had no notes of changed facts, 2 no state of providers in entries."""
 
 
 class RedisStore:
@@ -42,20 +46,30 @@ class RedisStore:
     def __init__(self, url: str, *, name: str = "redis", prefix: str = "concerto") -> None:
         try:
             import redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
         except ImportError:
-            raise store_failed(name, "redis is not installed: pip install 'concerto-lang[redis]'") from None
+            from ...extras import install_advice
+
+            raise store_failed(name, f"redis is not installed: {install_advice('redis')}") from None
         self.name = name
         self._redis = redis
         self._indexes = Indexes(self._notes, self._facts)
         self._prefix = prefix.encode()
         with self._guard():
-            self._server: Any = redis.Redis.from_url(url)
+            # A command that may have been done is not sent again; what the URL says of times counts.
+            self._server: Any = redis.Redis.from_url(
+                url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
+            )
             self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, REMOVE, EXPIRE, LEASE, RELEASE)}
             self._check_format()
 
     def _check_format(self) -> None:
         self._server.setnx(self._prefix + b":format", FORMAT)
-        held = int(self._server.get(self._prefix + b":format"))
+        said = self._server.get(self._prefix + b":format")
+        if said is None or not said.isdigit():
+            raise corrupt(f"store {self.name}: {self._prefix.decode()}:format says no format")
+        held = int(said)
         if held > FORMAT:
             raise newer_version(held, FORMAT)
         if held < FORMAT:
@@ -72,9 +86,29 @@ class RedisStore:
     # ------------------------------------------------------------ reading
 
     def head(self, key: Key) -> Head:
+        names = self._of(key)
         with self._guard():
-            held = self._server.get(self._of(key)["head"])
-        return Head() if held is None else Head(*loads(held))
+            held = self._server.get(names["head"])
+            if held is None:
+                is_lost = self._parts_are_there(names) or self._was_written(key)
+                held = self._server.get(names["head"]) if is_lost else None  # written meanwhile
+        if held is None and is_lost:
+            raise corrupt(f"{self._place(key)}: the head is gone, the server has dropped it; {WAY_OUT}")
+        with damage_at(lambda: self._place(key)):
+            return Head() if held is None else head_of(loads(held))
+
+    def _parts_are_there(self, names: dict[str, bytes]) -> bool:
+        """Without a head, at one moment."""
+        with self._server.pipeline() as both:
+            head, parts = both.exists(names["head"]).exists(*names.values()).execute()
+        return bool(parts and not head)
+
+    def _was_written(self, key: Key) -> bool:
+        """Whether the list of keys says that a commit of it was done."""
+        return bool(self._server.zscore(self._prefix + b":keys", encode(key)) == WRITTEN)
+
+    def _place(self, key: Key) -> str:
+        return f"store {self.name}, key {shown(key)}"
 
     def entries(
         self,
@@ -95,16 +129,25 @@ class RedisStore:
                 reach = self._server.hget(names["runs"], run)
                 if reach is None:
                     return []
-                first, last = loads(reach)
+                first, last = self._reach(key, run, reach)
                 after, before = max(after, first - 1), last + 1 if before is None else min(before, last + 1)
             seqs: list[tuple[int, bool]] = []
             for which, on in (("order", False), ("pins", True)):
                 if pinned is None or pinned is on:
-                    seqs += [(int(seq), on) for seq in self._range(names, which, after, before, limit, newest)]
+                    held = self._range(names, which, after, before, limit, newest)
+                    with damage_at(partial("{}, {}".format, self._place(key), which)):
+                        seqs += [(int(seq), on) for seq in held]
             seqs.sort()
             if limit is not None:
                 seqs = seqs[max(0, len(seqs) - limit) :] if newest else seqs[:limit]
-            return self._held(names, seqs)
+            return self._held(key, names, seqs)
+
+    def _reach(self, key: Key, run: str, held: bytes) -> tuple[int, int]:
+        with damage_at(lambda: f"{self._place(key)}, run {run}"):
+            first, last = loads(held)
+            if type(first) is not int or type(last) is not int:
+                raise ValueError
+            return first, last
 
     def _range(
         self, names: dict[str, bytes], which: str, after: int, before: int | None, limit: int | None, newest: bool
@@ -120,23 +163,29 @@ class RedisStore:
             found = self._server.zrangebyscore(names[which], low, high, **part)
         return found
 
-    def _held(self, names: dict[str, bytes], seqs: Sequence[tuple[int, bool]]) -> list[Entry]:
+    def _held(self, key: Key, names: dict[str, bytes], seqs: Sequence[tuple[int, bool]]) -> list[Entry]:
         """Where a seq stands says whether it is pinned."""
         if not seqs:
             return []
         texts = self._server.hmget(names["entries"], [str(seq) for seq, _ in seqs])
-        return [_entry(text, pinned) for text, (_, pinned) in zip(texts, seqs, strict=True) if text is not None]
+        for text, (seq, pinned) in zip(texts, seqs, strict=True):
+            if text is None and self._server.zscore(names["pins" if pinned else "order"], str(seq)) is not None:
+                raise corrupt(f"{self._place(key)}: entry {seq} is gone; {WAY_OUT}")  # else it has left meanwhile
+        with damage_at(lambda: self._place(key)):
+            return [_entry(text, seq, pinned) for text, (seq, pinned) in zip(texts, seqs, strict=True) if text is not None]
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         with self._guard():
             held = self._server.hvals(self._of(key)["turns"])
-        found = [Turn(**loads(text)) for text in held]
+        with damage_at(lambda: self._place(key)):
+            found = [check_turn(Turn(**loads(text))) for text in held]
         return sorted((turn for turn in found if turn.turn >= since), key=lambda turn: turn.turn)
 
     def views(self, key: Key) -> dict[str, ViewState]:
         with self._guard():
             held = self._server.hvals(self._of(key)["views"])
-        return {state.name: state for state in (ViewState(**loads(text)) for text in held)}
+        with damage_at(lambda: self._place(key)):
+            return {state.name: state for state in (check_view(ViewState(**loads(text))) for text in held)}
 
     def facts(self, key: Key) -> list[Fact]:
         return self._facts(key, None)
@@ -146,14 +195,16 @@ class RedisStore:
         name = self._of(key)["facts"]
         with self._guard():
             held = self._server.hvals(name) if numbers is None else self._server.hmget(name, numbers) if numbers else []
-        found = (fact_of_row(text.partition(b" ")[2]) for text in held if text is not None)
+        with damage_at(lambda: self._place(key)):
+            found = [fact_of_row(text.partition(b" ")[2]) for text in held if text is not None]
         return sorted(found, key=lambda fact: fact.id)
 
     def _notes(self, key: Key, since: int) -> list[Note]:
         with self._guard():
             held = self._server.zrangebyscore(self._of(key)["changed"], since, "+inf")
-        split = [text.decode().partition(":") for text in held]
-        return [(int(number), None if facts == "*" else facts) for number, _, facts in split]
+        with damage_at(lambda: self._place(key)):
+            split = [text.decode().partition(":") for text in held]
+            return [note_of(int(number), None if facts == "*" else facts) for number, _, facts in split]
 
     def index(self, key: Key) -> FactIndex:
         """What recall looks through (M-14.4)."""
@@ -162,14 +213,20 @@ class RedisStore:
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():
             held = self._server.hvals(self._of(key)["seen"])
-        return sorted((seen_of_row(text) for text in held), key=lambda one: one.place)
+        with damage_at(lambda: self._place(key)):
+            return sorted((seen_of_row(text) for text in held), key=lambda one: one.place)
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
             held = self._server.zrangebylex(self._prefix + b":keys", b"[" + low, b"(" + low + b"\xff")
-            heads = [self._server.get(self._of(decode(key))["head"]) for key in held]
-        return iter([decode(key) for key, head in zip(held, heads, strict=True) if head is not None])
+            with damage_at(lambda: f"store {self.name}, the list of keys"):
+                found = [(key, score, decode(key)) for key, score in self._scores(held)]
+            heads = [score == WRITTEN or self._server.exists(self._of(key)["head"]) for _, score, key in found]
+        return iter([key for (_, _, key), head in zip(found, heads, strict=True) if head])
+
+    def _scores(self, keys: Sequence[bytes]) -> list[tuple[bytes, float | None]]:
+        return list(zip(keys, self._server.zmscore(self._prefix + b":keys", keys), strict=True)) if keys else []
 
     # ------------------------------------------------------------ changing
 
@@ -183,14 +240,17 @@ class RedisStore:
         if not writes:
             return True
         with self._guard():
-            # First, so that a death in between leaves a name without a log, which counts as none.
-            self._server.zadd(self._prefix + b":keys", {encode(key): 0 for key, _, _ in writes})
+            # First, so that a death in between leaves a name without a log, which counts as none; WRITTEN when there is one.
+            self._server.zadd(self._prefix + b":keys", {encode(key): 0 for key, _, _ in writes}, nx=True)
             answer = self._scripts[COMMIT](keys=names, args=[dumps(plans)])
             if answer == b"stored":
                 return False
             if not answer.startswith(b"ok"):
                 at, actual = loads(answer)
                 raise conflict(writes[at][1], actual)
+            begun = {encode(key): WRITTEN for key, expect, _ in writes if expect == 0}
+            if begun:
+                self._server.zadd(self._prefix + b":keys", begun)
         for (key, _, batch), change in zip(writes, answer.split()[1:], strict=True):
             self._indexes.follow_commit(key, int(change), batch)
         return True
@@ -206,7 +266,7 @@ class RedisStore:
     ) -> None:
         plan = {**_kept(facts, gone, seen, unseen), "facts_anew": False}
         with self._guard():
-            self._server.zadd(self._prefix + b":keys", {encode(key): 0})
+            self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
             answer = self._scripts[KEEP](keys=list(self._of(key).values()), args=[dumps(plan), at])
         if not answer.startswith(b"ok"):
             number = facts[0].id if facts else seen[0].n
@@ -216,6 +276,7 @@ class RedisStore:
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():
             for key in keys:
+                self._server.zadd(self._prefix + b":keys", {encode(key): 0}, xx=True)
                 self._scripts[REMOVE](keys=list(self._of(key).values()), args=[])
                 self._server.zrem(self._prefix + b":keys", encode(key))
 
@@ -225,9 +286,18 @@ class RedisStore:
             if removed == limit:
                 return
             with self._guard():
+                name = self._prefix + b":keys"
+                said = self._server.zscore(name, encode(key))
+                self._server.zadd(name, {encode(key): 0}, xx=True)
                 if self._scripts[EXPIRE](keys=list(self._of(key).values()), args=[before]):
                     self._server.zrem(self._prefix + b":keys", encode(key))
                     removed += 1
+                elif said:
+                    self._server.zadd(name, {encode(key): said}, xx=True)
+
+    def interrupt(self) -> None:
+        """What waits for the server fails; from any thread."""
+        self._server.connection_pool.disconnect(inuse_connections=True)
 
     def close(self) -> None:
         self._server.close()
@@ -308,8 +378,8 @@ def _text(entry: Entry) -> str:
     return dumps(entry_json(entry), separators=(",", ":"))
 
 
-def _entry(held: bytes, pinned: bool) -> Entry:
-    try:
-        return entry_of(loads(held) | {"pinned": pinned})
-    except ValueError:
-        raise corrupt("an entry does not decode") from None
+def _entry(held: bytes, seq: int, pinned: bool) -> Entry:
+    entry = check_entry(entry_of(loads(held) | {"pinned": pinned}))
+    if entry.seq != seq:
+        raise corrupt(f"entry {entry.seq} stands in the place of {seq}")
+    return entry

@@ -1,7 +1,8 @@
 """How entries, turns and view states stand in columns: what SQL stores share (M-8).
 
 Texts are bytes, since a String may hold what a text column refuses. Parts of at least 1 KiB may be deflated (M-8.8); every
-reader reads both. Must not know: connections, statements.
+reader reads both. What a row holds is checked when it is read: nobody knows who wrote it (G-12.10). Must not know: connections,
+statements.
 """
 
 from __future__ import annotations
@@ -9,22 +10,31 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from json import dumps, loads
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from zlib import compress, decompress
+from zlib import compress, decompressobj
 from zlib import error as ZlibError
 
 from ...records import Msg
 from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of
-from ..errors import corrupt
+from ..errors import DAMAGED, WAY_OUT, MemoryFailure, corrupt
 from ..facts import Fact, fact_of
 from ..observations import Observation, observation_of
+from .protocol import Head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 PLAIN, DEFLATED = b"j", b"z"
 WORTH_DEFLATING = 1024
+LARGEST_PARTS = 1 << 28
+"""Bytes that deflated parts may have when they are inflated."""
+MOST = 1 << 53
+"""Below it are the numbers of a store: every kind of store, and JSON, keeps them apart."""
+ROLES = frozenset(("system", "user", "assistant", "tool"))
+ORIGINS = frozenset(("program", "user", "model", "tool", "host"))
+WRONG = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ZlibError)
+"""What decoding raises for what nobody has encoded."""
 ONE_TEXT = '[{"kind":"text","text":"'
 
 
@@ -45,18 +55,82 @@ def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+class damage_at:
+    """What does not decode within is Corrupt, and the message says where it is and the way out. `place` gives that when it is
+    needed, since every read passes here."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Callable[[], str]) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, MemoryFailure):
+            if error.variant == "Corrupt":
+                raise corrupt(f"{self.place()}: {error.message.removeprefix(DAMAGED)}; {WAY_OUT}") from None
+        elif isinstance(error, WRONG):
+            raise corrupt(f"{self.place()}: a row does not decode; {WAY_OUT}") from None
+
+
+def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
+    """A note of changed facts: its number, the numbers of the facts."""
+    named = facts is None or (type(facts) is str and all(map(str.isdecimal, facts.split())))
+    if type(number) is not int or not 0 < number < MOST or not named:
+        raise corrupt("a note of changed facts does not decode")
+    return number, facts
+
+
+def head_of(values: Sequence[Any]) -> Head:
+    """Corrupt for what no commit has made."""
+    version, following, turns, length, _, _ = values = tuple(values)
+    if any(type(value) is not int or not 0 <= value < MOST for value in values):
+        raise corrupt("the row of the log holds what is no count")
+    if length > following or (not version and (following or turns or length)):
+        raise corrupt("the counts of the log contradict each other")
+    return Head(*values)
+
+
 def entry_of_row(row: Sequence[Any]) -> Entry:
     seq, turn, run, by, role, parts, origin, pinned, tokens, at = row
     try:
-        data = bytes(parts)
-        held = (decompress(data[1:]) if data[:1] == DEFLATED else data[1:]).decode("utf-8", "surrogatepass")
+        if type(parts) is not bytes:
+            raise ValueError
+        held = (_inflated(parts) if parts[:1] == DEFLATED else parts[1:]).decode("utf-8", "surrogatepass")
         text = _only_text(held) if role != "tool" else None
         if text is not None:
-            return Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=bool(pinned), tokens=tokens, at=at)
-        message, opaque = message_of(role, [part_of(part) for part in loads(held)])
-    except (ValueError, KeyError, TypeError, AttributeError, ZlibError):
+            found = Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at)
+        else:
+            message, opaque = message_of(role, [part_of(part) for part in loads(held)])
+            found = Entry(
+                seq, turn, message, run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at, opaque=opaque
+            )
+    except WRONG:
         raise corrupt(f"entry {seq} does not decode") from None
-    return Entry(seq, turn, message, run=run, by=by, origin=origin, pinned=bool(pinned), tokens=tokens, at=at, opaque=opaque)
+    return check_entry(found)
+
+
+def check_entry(entry: Entry) -> Entry:
+    """Itself. Corrupt for what no commit has stored."""
+    seq, turn, tokens, at, run, by = entry.seq, entry.turn, entry.tokens, entry.at, entry.run, entry.by
+    if not (
+        type(seq) is int and type(turn) is int and type(tokens) is int and type(at) is int
+        and 0 <= turn < MOST and 0 <= seq < MOST and 0 <= tokens < MOST and 0 <= at < MOST
+        and (run is None or type(run) is str) and (by is None or type(by) is str)
+        and entry.message.role in ROLES and entry.origin in ORIGINS
+    ):  # fmt: skip
+        raise corrupt(f"entry {seq} is malformed")
+    return entry
+
+
+def _inflated(parts: bytes) -> bytes:
+    inflating = decompressobj()
+    data = inflating.decompress(parts[1:], LARGEST_PARTS)
+    if not inflating.eof:
+        raise ValueError("cut off, or larger than parts may be")
+    return data
 
 
 def _only_text(held: str) -> str | None:
@@ -75,9 +149,21 @@ def turn_of_row(row: Sequence[Any]) -> Turn:
     turn, run, by, at, tokens_in, tokens_out, meta = row
     try:
         held = loads(meta)
-    except ValueError:
+        if type(meta) is not str or type(held) is not dict:
+            raise ValueError
+    except WRONG:
         raise corrupt(f"the meta of turn {turn} does not decode") from None
-    return Turn(turn, run=run, by=by, at=at, tokens_in=tokens_in, tokens_out=tokens_out, meta=held)
+    return check_turn(Turn(turn, run=run, by=by, at=at, tokens_in=tokens_in, tokens_out=tokens_out, meta=held))
+
+
+def check_turn(turn: Turn) -> Turn:
+    """Itself. Corrupt for what no commit has stored."""
+    counts = (turn.turn, turn.at, turn.tokens_in, turn.tokens_out)
+    if any(type(count) is not int or not 0 <= count < MOST for count in counts) or type(turn.meta) is not dict:
+        raise corrupt(f"turn {turn.turn} is malformed")
+    if any(text is not None and type(text) is not str for text in (turn.run, turn.by)):
+        raise corrupt(f"turn {turn.turn} is malformed")
+    return turn
 
 
 def view_row(state: ViewState) -> tuple[Any, ...]:
@@ -86,7 +172,22 @@ def view_row(state: ViewState) -> tuple[Any, ...]:
 
 def view_of_row(row: Sequence[Any]) -> ViewState:
     name, cut, text, upto, folded, folded_at = row
-    return ViewState(name, cut, bytes(text).decode("utf-8", "surrogatepass"), upto, folded, folded_at)
+    try:
+        if type(text) is not bytes:
+            raise ValueError
+        return check_view(ViewState(name, cut, text.decode("utf-8", "surrogatepass"), upto, folded, folded_at))
+    except WRONG:
+        raise corrupt(f"the view {name!r} does not decode") from None
+
+
+def check_view(state: ViewState) -> ViewState:
+    """Itself. Corrupt for what no commit has stored."""
+    counts = (state.cut, state.upto, state.folded, state.folded_at)
+    if any(type(count) is not int or not -1 <= count < MOST for count in counts) or type(state.name) is not str:
+        raise corrupt(f"the view {state.name!r} is malformed")
+    if type(state.text) is not str:
+        raise corrupt(f"the view {state.name!r} is malformed")
+    return state
 
 
 def fact_row(fact: Fact) -> tuple[bytes, bytes]:
@@ -101,13 +202,20 @@ def fact_row(fact: Fact) -> tuple[bytes, bytes]:
 
 def fact_of_row(data: bytes) -> Fact:
     try:
-        held = loads(bytes(data).decode("utf-8", "surrogatepass"))
+        if type(data) is not bytes:
+            raise ValueError
+        held = loads(data.decode("utf-8", "surrogatepass"))
         vector = held.pop("vector", None)
         fact = fact_of(held)
+        if any(not 0 <= number < MOST for number in (fact.id, fact.created, fact.accessed, fact.refreshed)):
+            raise ValueError
         if vector is not None:
-            fact.vector = (vector[0], b64decode(vector[1]))
+            label, held = vector
+            fact.vector = (label, b64decode(held, validate=True))
+            if type(label) is not str or len(fact.vector[1]) % 4:
+                raise ValueError
         return fact
-    except (ValueError, KeyError, TypeError):
+    except WRONG:
         raise corrupt("a fact does not decode") from None
 
 
@@ -119,6 +227,8 @@ def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
 
 def seen_of_row(data: bytes) -> Observation:
     try:
-        return observation_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
-    except (ValueError, KeyError, TypeError):
+        if type(data) is not bytes:
+            raise ValueError
+        return observation_of(loads(data.decode("utf-8", "surrogatepass")))
+    except WRONG:
         raise corrupt("an observation does not decode") from None

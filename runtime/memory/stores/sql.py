@@ -6,15 +6,18 @@ A store of a kind says how to connect, begin and translate its driver's errors. 
 
 from __future__ import annotations
 
-from ..errors import MemoryFailure, conflict
-from ..keys import decode, encode
+from ..errors import MemoryFailure, conflict, corrupt, newer_version
+from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
 from .rows import (
+    damage_at,
     entry_of_row,
     entry_row,
     fact_of_row,
     fact_row,
+    head_of,
+    note_of,
     seen_of_row,
     seen_row,
     turn_of_row,
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
     from .indexes import Note
     from .protocol import Batch, Write
 
-FORMAT = 2
-"""1 had no notes of changed facts."""
+FORMAT = 3
+"""1 had no notes of changed facts, 2 no state of providers in entries."""
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
@@ -62,7 +65,10 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS lease (key {bytes} NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until {number} NOT NULL)",
 )
 OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen", "changed")
+NAMES = frozenset(("meta", "lease", *OF_A_KEY))
 
+LONGEST_LEASE = 86_400_000
+"""Milliseconds: one that ends later was never given."""
 AT_ONCE = 500
 """Facts that one statement reads by their numbers."""
 
@@ -85,6 +91,10 @@ PUT_FACT = (
     "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
     " WHERE fact.name = excluded.name"
 )
+ORPHANS = (  # one statement: of one state
+    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM log WHERE key = ?) AND"
+    " (EXISTS (SELECT 1 FROM entry WHERE key = ?) OR EXISTS (SELECT 1 FROM fact WHERE key = ?))"
+)
 NEWEST_CHANGE = "SELECT n FROM changed WHERE key = ? ORDER BY n DESC LIMIT 1"
 PUT_SEEN = "INSERT INTO seen (key, topic, n, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, topic, n) DO NOTHING"
 INSERT_ENTRY = f"INSERT INTO entry ({ENTRY_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -97,7 +107,7 @@ UPSERT_VIEW = (
 DROP_TURN = "DELETE FROM turn WHERE key = ? AND n = ? AND NOT EXISTS (SELECT 1 FROM entry WHERE key = ? AND turn = ?)"
 TAKE_LEASE = (
     "INSERT INTO lease (key, owner, until) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner,"
-    " until = excluded.until WHERE lease.owner = excluded.owner OR lease.until < ?"
+    " until = excluded.until WHERE lease.owner = excluded.owner OR lease.until < ? OR lease.until > ?"
 )
 
 
@@ -132,9 +142,20 @@ class SqlStore:
     def _scrub(self) -> None:
         """After a commit: removed data leaves the files too."""
 
+    def _scrubs(self) -> None:
+        """Before a commit that is followed by `_scrub`, which may have to wait."""
+
     def _entries_by(self, index: str) -> str:
         """The entries to select from, where an index of theirs fits better than the key of the table."""
         return "entry"
+
+    def _place(self) -> str:
+        """What a message calls the store: its file, or its kind."""
+        return f"store {self.name}"
+
+    def _decoding(self, table: str, key: Key) -> AbstractContextManager[None]:
+        """While rows become records: what does not decode is damage, and the message says where it is."""
+        return damage_at(lambda: f"{self._place()}, table {table}, key {shown(key)}")
 
     def _time(self) -> int:
         """Real milliseconds for leases, whatever the clock of the memory says (M-8.13)."""
@@ -145,7 +166,11 @@ class SqlStore:
     def head(self, key: Key) -> Head:
         with self._guard():
             rows = self._rows(f"SELECT {HEAD_COLUMNS} FROM log WHERE key = ?", (encode(key),))
-        return Head(*rows[0]) if rows else Head()
+            orphans = [] if rows else self._rows(ORPHANS, (encode(key),) * 3)
+        with self._decoding("log", key):
+            if orphans:
+                raise corrupt("the row of the log is gone, its entries are not")
+            return head_of(rows[0]) if rows else Head()
 
     def entries(
         self,
@@ -177,17 +202,21 @@ class SqlStore:
             rows = self._rows(f"SELECT {ENTRY_COLUMNS} FROM {table} WHERE {where}{order}", values)
         if newest:
             rows.reverse()
-        return [entry_of_row(row) for row in rows]
+        with self._decoding("entry", key):
+            return [entry_of_row(row) for row in rows]
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         statement = f"SELECT {TURN_COLUMNS} FROM turn WHERE key = ? AND n >= ? ORDER BY n"
         with self._guard():
-            return [turn_of_row(row) for row in self._rows(statement, (encode(key), since))]
+            rows = self._rows(statement, (encode(key), since))
+        with self._decoding("turn", key):
+            return [turn_of_row(row) for row in rows]
 
     def views(self, key: Key) -> dict[str, ViewState]:
         with self._guard():
             rows = self._rows(f"SELECT {VIEW_COLUMNS} FROM view WHERE key = ?", (encode(key),))
-        return {row[0]: view_of_row(row) for row in rows}
+        with self._decoding("view", key):
+            return {row[0]: view_of_row(row) for row in rows}
 
     def facts(self, key: Key) -> list[Fact]:
         return self._facts(key, None)
@@ -202,12 +231,14 @@ class SqlStore:
                 some = (numbers or ())[at : at + AT_ONCE]
                 places = ", ".join("?" * len(some))
                 rows += self._rows(f"{statement} AND id IN ({places}) ORDER BY id", (encode(key), *some))
-        return [fact_of_row(row[0]) for row in rows]
+        with self._decoding("fact", key):
+            return [fact_of_row(row[0]) for row in rows]
 
     def _notes(self, key: Key, since: int) -> list[Note]:
         with self._guard():
             rows = self._rows("SELECT n, facts FROM changed WHERE key = ? AND n >= ? ORDER BY n", (encode(key), since))
-        return [(number, facts) for number, facts in rows]
+        with self._decoding("changed", key):
+            return [note_of(number, facts) for number, facts in rows]
 
     def index(self, key: Key) -> FactIndex:
         """What recall looks through (M-14.4)."""
@@ -216,17 +247,21 @@ class SqlStore:
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():
             rows = self._rows("SELECT data FROM seen WHERE key = ? ORDER BY topic, n", (encode(key),))
-        return [seen_of_row(row[0]) for row in rows]
+        with self._decoding("seen", key):
+            return [seen_of_row(row[0]) for row in rows]
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
             rows = self._rows("SELECT key FROM log WHERE key >= ? AND key < ? ORDER BY key", (low, low + b"\xff"))
-        return iter([decode(bytes(row[0])) for row in rows])
+        with self._decoding("log", prefix):
+            return iter([decode(row[0]) for row in rows])
 
     # ------------------------------------------------------------ changing
 
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
+        if scrub:
+            self._scrubs()
         try:
             with self._transaction():
                 changes = [self._write(encode(key), expect, batch) for key, expect, batch in writes]
@@ -302,7 +337,7 @@ class SqlStore:
     def _note(self, key: bytes, facts: str | None) -> int:
         """The number of the change, in the order of the transactions: each holds the row of the key."""
         rows = self._rows(NEWEST_CHANGE, (key,))
-        number: int = rows[0][0] + 1 if rows else first_change()
+        number = note_of(rows[0][0], None)[0] + 1 if rows else first_change()
         self._change("INSERT INTO changed (key, n, facts) VALUES (?, ?, ?)", (key, number, facts))
         self._change("DELETE FROM changed WHERE key = ? AND n <= ?", (key, number - NOTES))
         return number
@@ -324,6 +359,7 @@ class SqlStore:
         self._change_all(DROP_TURN, [(key, number, key, number) for number in sorted(numbers)])
 
     def remove(self, keys: Sequence[Key]) -> None:
+        self._scrubs()
         with self._transaction():
             for key in keys:
                 self._remove(encode(key))
@@ -354,7 +390,8 @@ class SqlStore:
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
         now = self._time()
         with self._transaction():
-            return bool(self._change(TAKE_LEASE, (encode(key), owner, now + int(seconds * 1000), now)))
+            values = (encode(key), owner, now + int(seconds * 1000), now, now + LONGEST_LEASE)
+            return bool(self._change(TAKE_LEASE, values))
 
     def release(self, key: Key, owner: str) -> None:
         with self._transaction():
@@ -363,19 +400,30 @@ class SqlStore:
     def holder(self, key: Key) -> str | None:
         with self._guard():
             rows = self._rows("SELECT owner FROM lease WHERE key = ?", (encode(key),))
-        return rows[0][0] if rows else None
+        return rows[0][0] if rows and type(rows[0][0]) is str else None
 
-    def _check_format(self) -> None:
-        """Inside the transaction that creates missing tables."""
-        from ..errors import newer_version
-
+    def _check_format(self, is_new: bool = False) -> None:
+        """Inside the transaction that creates missing tables; `is_new`: there were none."""
         rows = self._rows("SELECT format FROM meta")
-        if not rows:
+        if not rows and (is_new or not self._rows("SELECT 1 FROM log LIMIT 1")):
             self._change("INSERT INTO meta (format) VALUES (?) ON CONFLICT (format) DO NOTHING", (FORMAT,))
-        elif rows[0][0] < FORMAT:
+        elif self._format(rows) < FORMAT:
             self._change("UPDATE meta SET format = ?", (FORMAT,))
-        elif rows[0][0] > FORMAT:
-            raise newer_version(rows[0][0], FORMAT)
+
+    def _check_tables(self, names: set[str]) -> None:
+        """Of a store that is there; the first format had no notes."""
+        missing = sorted(NAMES - names - {"changed"})
+        if missing:
+            raise corrupt(f"{self._place()}: the table {missing[0]} is gone; restore the store from a copy")
+
+    def _format(self, rows: Sequence[Any]) -> int:
+        """Err Version for a newer one, Corrupt for none."""
+        found = rows[0][0] if len(rows) == 1 else None
+        if type(found) is not int or found < 1:
+            raise corrupt(f"{self._place()}, table meta: it does not say its format")
+        if found > FORMAT:
+            raise newer_version(found, FORMAT)
+        return found
 
 
 class _AlreadyStored(MemoryFailure):

@@ -10,35 +10,54 @@ import os
 import sqlite3
 from contextlib import contextmanager, suppress
 from threading import RLock
-from time import sleep, time
+from time import monotonic, sleep, time
 
 from ..errors import MemoryFailure, corrupt, store_failed
 from .file_systems import is_on_network
 from .indexes import Indexes
-from .sql import TABLES, SqlStore
+from .operations import LONGEST_WAIT
+from .sql import FORMAT, NAMES, TABLES, SqlStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-BUSY_MS = 30_000
+    from .thread import StoreThread
+
+BUSY_MS = int(LONGEST_WAIT * 1000)
+RESTS = (0.001, 0.002, 0.005, 0.01, 0.02)
+LONGEST_REST = 0.04
+"""Seconds between two tries to get the lock of the file."""
 APPLICATION_ID = 0x434F4E43  # "CONC"
 SETTINGS = (
-    f"PRAGMA busy_timeout = {BUSY_MS}",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
     "PRAGMA trusted_schema = OFF",
 )
-DAMAGED = ("malformed", "not a database", "encrypted", "corrupt")
+NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
+MAGIC, SMALLEST_FILE = b"SQLite format 3\0", 512
+FILE_WAY_OUT = "restore it from a copy, or remove it to begin anew"
+# What is to be done about what SQLite says.
+WAYS_OUT = {
+    "locked": f"another process has held it for {LONGEST_WAIT:g} s: end that one, or try again",
+    "readonly": "allow writing to the file and to its folder",
+    "unable to open": "the path must be a file, in a folder that may be read and written",
+    "full": "make room on the disk; what is stored can still be read",
+}
+DAMAGED = ("malformed", "not a database", "encrypted", "corrupt", "decode to UTF-8")
 
 
 class SqliteStore(SqlStore):
     """`path` is an explicit file; it and its directory are made for the user alone. `deflates`:
-    parts are compressed where that helps (M-8.8)."""
+    parts are compressed where that helps (M-8.8). `thread`: that of the session, in which it waits for the lock of the file;
+    without one it waits where it is called."""
 
-    def __init__(self, path: str, *, name: str = "durable", deflates: bool = False) -> None:
+    def __init__(
+        self, path: str, *, name: str = "durable", deflates: bool = False, thread: StoreThread | None = None
+    ) -> None:
         self.path = os.path.abspath(path)
+        self._thread = thread
         self.name = name
         self.deflates = deflates
         self._connection: sqlite3.Connection | None = None
@@ -54,43 +73,128 @@ class SqliteStore(SqlStore):
         try:
             with self._guard():
                 self._open()
-        except MemoryFailure:
+        except BaseException:
             self.close()
             raise
 
     def _open(self) -> None:
-        with suppress(OSError):  # what is there keeps its mode; what cannot be made, SQLite says
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = sqlite3.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
-        self._connection = connection
-        for setting in SETTINGS:
-            connection.execute(setting)
-        (mark,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and mark != APPLICATION_ID:
-            raise store_failed(self.name, f"{self.path} holds something else than memories")
-        self._switch_to_wal(connection)
+        """What is there keeps its mode. A file is made whole beside its place and put there, so that an empty one at that place
+        is a store that was lost (G-12.9)."""
+        if not os.path.exists(self.path):
+            self._make()
+        self._check_header()
+        self._connect_to_read()
+        ((mark,),) = self._rows("PRAGMA application_id")
+        names = {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if names and mark != APPLICATION_ID:
+            raise store_failed(self.name, f"{self.path} holds something else than memories; give the store another `path`")
+        if mark == APPLICATION_ID and self._is_of_this_format(names):
+            return  # nothing is written, so that a full disk can be read
+        self._prepare()
+
+    def _check_header(self) -> None:
+        """SQLite takes a file that is nearly empty for a new one."""
+        try:
+            with open(self.path, "rb") as file:
+                head = file.read(SMALLEST_FILE)
+        except OSError:
+            return  # SQLite says it
+        if not head:
+            raise corrupt(f"{self.path} is empty: what it held is lost; {FILE_WAY_OUT}")
+        if len(head) < SMALLEST_FILE or not head.startswith(MAGIC):
+            raise corrupt(f"{self.path}: file is not a database; {FILE_WAY_OUT}")
+
+    def _connect_to_read(self) -> None:
+        """On a full disk there is no room for what processes share of the write-ahead log: then this one has the file alone."""
+        try:
+            self._connect(self.path)
+            self._rows("SELECT count(*) FROM sqlite_master")
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in NO_ROOM:
+                raise
+            self.close()
+            self._connect(self.path, "PRAGMA locking_mode = EXCLUSIVE")
+
+    def _is_of_this_format(self, names: set[str]) -> bool:
+        """Corrupt when what every format has is not there."""
+        self._check_tables(names)
+        return self._format(self._rows("SELECT format FROM meta")) == FORMAT and names >= NAMES
+
+    def _connect(self, path: str, *first: str) -> None:
+        self._connection = sqlite3.connect(path, timeout=LONGEST_WAIT, isolation_level=None, check_same_thread=False)
+        self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS if self._thread is None else 0}")
+        for setting in (*first, *SETTINGS):
+            self._connection.execute(setting)
+
+    def _prepare(self) -> None:
+        self._switch_to_wal()
         with self._transaction():
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._live().execute(f"PRAGMA application_id = {APPLICATION_ID}")
             for table in TABLES:
-                connection.execute(table.format(bytes="BLOB", number="INTEGER", rows=" WITHOUT ROWID"))
+                self._live().execute(table.format(bytes="BLOB", number="INTEGER", rows=" WITHOUT ROWID"))
             self._check_format()
 
-    def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
-        """The switch does not wait for others who open the same new file, so it is tried again."""
-        for attempt in range(100):
+    def _make(self) -> None:
+        """For the user alone. Another process may do the same: the first file that stands there counts."""
+        new = f"{self.path}.new-{os.getpid()}-{os.urandom(4).hex()}"
+        try:
+            os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            self._connect(new)
+            self._prepare()
+            self.close()
+            _put(new, self.path)
+        except OSError as error:
+            raise store_failed(self.name, f"cannot make {self.path}: {error.strerror}") from None
+        finally:
+            self.close()
+            for left in (new, f"{new}-wal", f"{new}-shm"):
+                with suppress(OSError):
+                    os.unlink(left)
+
+    def _switch_to_wal(self) -> None:
+        """SQLite does not wait itself for others who open the same new file."""
+        until = monotonic() + LONGEST_WAIT
+        while True:
             try:
-                (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                ((mode,),) = self._live().execute("PRAGMA journal_mode = WAL").fetchall()
                 if mode == "wal":
                     return
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or attempt == 99:
+                if not _is_busy(error) or monotonic() > until:
                     raise
-            sleep(0.02)
-        raise store_failed(self.name, f"{self.path} does not allow a write-ahead log")
+            if monotonic() > until:
+                raise store_failed(self.name, f"{self.path} does not allow a write-ahead log")
+            self._pause(LONGEST_REST)
 
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        return self._live().execute(statement, values).fetchall()
+        try:
+            return self._live().execute(statement, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if self._thread is None or not _is_busy(error) or self._live().in_transaction:
+                raise
+        return self._tried(statement, values).fetchall()
+
+    def _tried(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Outside of a transaction: as soon as nobody has the file locked, or when that lasts too long as SQLite says it."""
+        until, tries = monotonic() + LONGEST_WAIT, 0
+        while True:
+            try:
+                return self._live().execute(statement, values)
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or self._thread is None or monotonic() > until:
+                    raise
+            self._pause(RESTS[tries] if tries < len(RESTS) else LONGEST_REST)
+            tries += 1
+
+    def _pause(self, seconds: float) -> None:
+        """The connection is free meanwhile: no transaction has begun."""
+        if self._thread is None:
+            return sleep(seconds)
+        self._alone.release()
+        try:
+            self._thread.pause(seconds)
+        finally:
+            self._alone.acquire()
 
     def _change(self, statement: str, values: Sequence[Any]) -> int:
         return self._live().execute(statement, values).rowcount
@@ -111,9 +215,10 @@ class SqliteStore(SqlStore):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._guard():
-            connection = self._live()
-            connection.execute("BEGIN IMMEDIATE")
+            connection = self._tried("BEGIN IMMEDIATE").connection
             try:
+                if self._thread is not None:
+                    self._thread.changing()
                 yield
                 connection.execute("COMMIT")
             except BaseException:
@@ -126,22 +231,34 @@ class SqliteStore(SqlStore):
         try:
             with self._alone:
                 yield
+        except UnicodeDecodeError:  # in what SQLite says of a damaged schema, too
+            raise corrupt(f"{self.path}: a text is not UTF-8") from None
         except sqlite3.Error as error:
             reason = str(error)
             if any(word in reason for word in DAMAGED):
-                raise corrupt(f"{self.path}: {reason}") from None
-            raise store_failed(self.name, f"{self.path}: {reason}") from None
+                raise corrupt(f"{self.path}: {reason}; {FILE_WAY_OUT}") from None
+            way = next((f"; {way}" for said, way in WAYS_OUT.items() if said in reason), "")
+            raise store_failed(self.name, f"{self.path}: {reason}{way}") from None
 
     def _scrub(self) -> None:
         """secure_delete has overwritten the pages; the log of the writes goes too (M-8.14). Erasing again tries again."""
         try:
             with self._guard():
-                ((busy, _, _),) = self._live().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                until = monotonic() + (0 if self._thread is None else LONGEST_WAIT)  # without a thread SQLite itself waits
+                while (busy := self._tried("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]) and monotonic() < until:
+                    self._pause(LONGEST_REST)
                 reason = f"{self.path}: another process reads it" if busy else ""
         except MemoryFailure as failure:
             reason = failure.message
         if reason:
             raise store_failed(self.name, f"removed, but the write-ahead log still holds it ({reason}); erase again")
+
+    def _scrubs(self) -> None:
+        if self._thread is not None:
+            self._thread.aside()
+
+    def _place(self) -> str:
+        return self.path
 
     def _time(self) -> int:
         return int(time() * 1000)
@@ -150,3 +267,18 @@ class SqliteStore(SqlStore):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _put(new: str, path: str) -> None:
+    """Never over another file."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not os.path.exists(path):
+            os.rename(new, path)
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

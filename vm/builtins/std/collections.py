@@ -10,6 +10,7 @@ from collections import deque
 from ...values.containers import Array, Queue, Set, Stack, elements
 from ...values.equality import fresh_key
 from ...values.limits import check_items
+from ...values.metering import LARGE, paced, spend
 from ...values.results import NONE, Some
 from ...values.sharing import share, share_all
 from ...values.structural import make_set, set_key
@@ -21,8 +22,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _over(items: Any) -> None:
+    """Charges work on all of them."""
+    if len(items) >= LARGE:
+        spend(len(items))
+
+
 def _other(value: Any) -> Set:
-    return value if type(value) is Set else mismatch("Set", value)
+    if type(value) is not Set:
+        mismatch("Set", value)
+    _over(value.items)
+    return value
 
 
 @associated("Set", "new<T>() -> Set<T>", clause="L-6.7.1")
@@ -34,7 +44,8 @@ def set_new() -> Set:
 @associated("Set", "from<T>(array: Array<T>) -> Set<T>", clause="L-6.7.1", linear=True)
 def set_from(items: Any) -> Set:
     """The elements of an Array without repetitions, in order of first occurrence."""
-    return make_set(share_all(array(items)))
+    _over(array(items))
+    return make_set(paced(share_all(items.items)))
 
 
 @associated("Queue", "new<T>() -> Queue<T>", clause="L-6.7.1")
@@ -70,6 +81,7 @@ def collection_is_empty(c: Any) -> bool:
 @method("Stack<T>", "to_array() -> Array<T>", clause="L-6.7.2", linear=True)
 def collection_to_array(c: Any) -> Array:
     """The elements in the order of iteration: as inserted, front first, bottom first."""
+    _over(c.items)
     return Array(share_all(elements(c)))
 
 
@@ -103,8 +115,9 @@ def set_contains(s: Set, v: Any) -> bool:
 @method("Set<T>", "union(o: Set<T>) -> Set<T>", clause="L-6.7.4", linear=True)
 def union(s: Set, o: Any) -> Set:
     """The elements of both: first those of the receiver, then the further ones of o."""
+    _over(s.items)
     both = {**s.items}
-    for key, value in _other(o).items.items():
+    for key, value in paced(_other(o).items.items()):
         both.setdefault(fresh_key(key), value)
     check_items(len(both))
     share_all(both.values())
@@ -115,14 +128,16 @@ def union(s: Set, o: Any) -> Set:
 def intersection(s: Set, o: Any) -> Set:
     """The elements that o has too, in the receiver's order."""
     others = _other(o).items
-    return Set({key: share(value) for key, value in s.items.items() if fresh_key(key) in others})
+    _over(s.items)
+    return Set({key: share(value) for key, value in paced(s.items.items()) if fresh_key(key) in others})
 
 
 @method("Set<T>", "difference(o: Set<T>) -> Set<T>", clause="L-6.7.4", linear=True)
 def difference(s: Set, o: Any) -> Set:
     """The elements that o lacks, in the receiver's order."""
     others = _other(o).items
-    return Set({key: share(value) for key, value in s.items.items() if fresh_key(key) not in others})
+    _over(s.items)
+    return Set({key: share(value) for key, value in paced(s.items.items()) if fresh_key(key) not in others})
 
 
 @method("Queue<T>", "enqueue(v: T) -> Nil", clause="L-6.7.5", mut=True)
@@ -160,6 +175,7 @@ def stack_peek(s: Stack) -> Any:
 @method("Queue<T>", "rest() -> Queue<T>", clause="L-6.7.7", linear=True)
 def queue_rest(q: Queue) -> Queue:
     """A copy without the front element; of an empty Queue an empty one."""
+    _over(q.items)
     rest = deque(share_all(q.items))
     if rest:
         rest.popleft()
@@ -169,4 +185,5 @@ def queue_rest(q: Queue) -> Queue:
 @method("Stack<T>", "rest() -> Stack<T>", clause="L-6.7.7", linear=True)
 def stack_rest(s: Stack) -> Stack:
     """A copy without the top element; of an empty Stack an empty one."""
+    _over(s.items)
     return Stack(share_all(s.items[:-1]))

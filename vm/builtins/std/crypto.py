@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ...panics import Panic
+from ...values import long_text
 from ...values.limits import check_string_size
+from ...values.metering import LARGE, spend
 from ..guards import integer, text
 from ..registry import std, std_effect
 
@@ -17,7 +19,7 @@ def sha256(s: Any) -> str:
     """The SHA-256 of the text in UTF-8, in lower-case hexadecimal digits."""
     import hashlib
 
-    return hashlib.sha256(text(s).encode()).hexdigest()
+    return _digest(hashlib.sha256(), text(s))
 
 
 @std("crypto", "md5(s: String) -> String", clause="L-7.9.5", linear=True)
@@ -25,7 +27,15 @@ def md5(s: Any) -> str:
     """The MD5 of the text in UTF-8, in lower-case hexadecimal digits; not for security."""
     import hashlib
 
-    return hashlib.md5(text(s).encode(), usedforsecurity=False).hexdigest()
+    return _digest(hashlib.md5(usedforsecurity=False), text(s))
+
+
+def _digest(hashing: Any, s: str) -> str:
+    if len(s) >= LARGE:
+        spend(len(s))
+    for block in long_text.blocks(s):
+        hashing.update(block.encode())
+    return str(hashing.hexdigest())
 
 
 @std_effect("crypto", "uuid() -> String", effect="random", clause="L-7.9.5")

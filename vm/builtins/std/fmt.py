@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ...values import long_text
 from ...values.display import debug, display
-from ...values.limits import check_string_size, concat, join, repeat
+from ...values.limits import check_string_size, concat, join, limits, repeat
+from ...values.metering import LARGE, paced, spend
 from ..guards import array, integer, text
 from ..registry import std
 
@@ -12,13 +14,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _of_length(size: int) -> None:
+    """Charges a text of so many characters."""
+    if LARGE <= size <= limits.string:
+        spend(size)
+
+
 @std("fmt", "format(t: String, args: Array<Any>) -> String", clause="L-7.5.1", linear=True)
 def format_function(t: Any, args: Any) -> str:
     """Each `{}` replaced by the next Display text; `{}` without an argument stay, further arguments are ignored."""
-    pieces = text(t).split("{}", len(array(args)))
+    _of_length(len(text(t)))
+    pieces = t.split("{}", len(array(args)))
     parts = [pieces[0]]
     size = 0
-    for piece, argument in zip(pieces[1:], args.items, strict=False):
+    for piece, argument in paced(zip(pieces[1:], args.items, strict=False)):
         parts += (display(argument), piece)
         # One argument shown many times must not fill the memory before the sum is known.
         size += len(parts[-2])
@@ -27,6 +36,7 @@ def format_function(t: Any, args: Any) -> str:
 
 
 def _padding(s: Any, width: Any, ch: Any) -> str:
+    _of_length(integer(width))
     return repeat(text(ch)[:1] or " ", integer(width) - len(text(s)))
 
 
@@ -45,21 +55,26 @@ def pad_right(s: Any, width: Any, ch: Any) -> str:
 @std("fmt", "truncate(s: String, n: Int) -> String", clause="L-7.5.3", linear=True)
 def truncate(s: Any, n: Any) -> str:
     """The first n characters."""
+    _of_length(min(len(text(s)), integer(n)))
     return text(s)[: max(0, integer(n))]
 
 
 @std("fmt", "indent(s: String, n: Int) -> String", clause="L-7.5.3", linear=True)
 def indent(s: Any, n: Any) -> str:
     """The text with n blanks before each line; a final line end begins no further line."""
-    lines = text(s).split("\n")
-    ended = lines[-1] == ""
+    _of_length(len(text(s)))
     blanks = repeat(" ", integer(n))
-    indented = len(lines) - ended
-    check_string_size(len(s) + len(blanks) * indented)
-    return "\n".join([blanks + line for line in lines[:indented]] + [""] * ended)
+    if not s:
+        return ""
+    lines = s.removesuffix("\n")
+    indented = long_text.replace(lines, "\n", "\n" + blanks)
+    check_string_size(len(blanks) + len(indented) + len(s) - len(lines))
+    return concat(blanks, indented + s[len(lines) :])
 
 
 @std("fmt", "debug(v: Any) -> String", clause="L-7.5.3", linear=True)
 def debug_function(v: Any) -> str:
     """The debug form: Strings quoted, integral Floats with `.0`."""
-    return debug(v)
+    shown = debug(v)
+    _of_length(len(shown))
+    return shown

@@ -11,6 +11,7 @@ from ...values.containers import Array, Map
 from ...values.errors import make_error
 from ...values.json import to_json
 from ...values.limits import limits, repeat, string_too_long
+from ...values.metering import LARGE, STRIDE, look, paced, spend
 from ...values.results import Err, Ok
 from ...values.scalars import INT_MAX, INT_MIN
 from ..guards import integer, text
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from json import JSONDecoder
     from typing import Any, NoReturn
 
+SHORT = 1 << 16  # characters that are read in one breath
 INFINITIES = (float("inf"), float("-inf"))
 _decoder: JSONDecoder | None = None
 
@@ -33,14 +35,18 @@ class Refused(Exception):
 @std("json", "parse(s: String) -> Result<Any, JsonError>", clause="L-7.1.1", linear=True)
 def parse(s: Any) -> Ok | Err:
     """The value a JSON text writes; of equal keys the last one counts."""
-    data = read(text(s))
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    data = read(s)
     return Err(json_error(s, data)) if isinstance(data, Fault) else Ok(data)
 
 
 @std("json", "is_valid(s: String) -> Bool", clause="L-7.1.4", linear=True)
 def is_valid(s: Any) -> bool:
     """Whether `parse` gives Ok."""
-    return not isinstance(read(text(s)), Fault)
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    return not isinstance(read(s), Fault)
 
 
 std_special(
@@ -52,13 +58,19 @@ std_special(
 @std("json", "stringify(v: Any) -> String", clause="L-7.1.3", linear=True)
 def stringify(v: Any) -> str:
     """Compact JSON text of a value, in insertion order."""
-    return to_json(v)
+    return _charged(to_json(v))
+
+
+def _charged(made: str) -> str:
+    if len(made) >= LARGE:
+        spend(len(made))
+    return made
 
 
 @std("json", "stringify_pretty(v: Any, indent: Int = 2) -> String", clause="L-7.1.3", linear=True)
 def stringify_pretty(v: Any, indent: Any) -> str:
     """JSON text of a value on lines, each level indented by so many blanks."""
-    return Pretty(to_json(v), max(0, integer(indent))).text()
+    return _charged(Pretty(to_json(v), max(0, integer(indent))).text())
 
 
 def json_error(source: str, fault: Fault) -> Any:
@@ -73,12 +85,20 @@ def json_error(source: str, fault: Fault) -> Any:
 
 def read(source: str) -> Any:
     """The value of a JSON text, or the `Fault` that makes it none."""
+    builder = _Builder("\\u" in source)
     try:
-        value = _the_decoder().decode(source)
-        return _Builder("\\u" in source).build(value, 0)
-    except (ValueError, RecursionError, Refused):
+        if len(source) > SHORT:
+            return _read_long(source, builder)
+        return builder.build(_the_decoder().decode(source), 0)
+    except (ValueError, RecursionError, StopIteration, Refused):
         fault = find_fault(source)
         return Fault("no JSON", 0) if fault is None else fault
+
+
+def _read_long(source: str, builder: _Builder) -> Any:
+    from .json_long import LongText
+
+    return LongText(source, _the_decoder(), builder.build, Array, builder.table).document()
 
 
 def _the_decoder() -> JSONDecoder:
@@ -97,10 +117,11 @@ def _refuse(_: str) -> NoReturn:
 class _Builder:
     """From plain data to values; `clean`: an escape may have brought in half of a surrogate pair (G-9.1)."""
 
-    __slots__ = ("clean",)
+    __slots__ = ("clean", "keys")
 
     def __init__(self, clean: bool) -> None:
         self.clean = clean
+        self.keys: dict[str, str] = {}  # one text for equal keys
 
     def build(self, data: Any, depth: int) -> Any:
         kind = type(data)
@@ -119,13 +140,18 @@ class _Builder:
     def container(self, data: Any, depth: int) -> Any:
         if type(data) is list:
             items = []
-            for item in data:
+            for item in paced(data) if len(data) > STRIDE else data:
                 items.append(self.build(item, depth))
             return Array(items)
         entries = {}
         for key, item in data.items():
-            entries[whole_text(key) if self.clean else key] = self.build(item, depth)
-        return Map(entries)
+            entries[key] = self.build(item, depth)
+        return self.table(entries)
+
+    def table(self, entries: dict[str, Any]) -> Map:
+        """A Map of values."""
+        keys = map(whole_text, entries) if self.clean else entries
+        return Map(dict(zip([self.keys.setdefault(key, key) for key in keys], entries.values(), strict=True)))
 
 
 def whole_float(number: int) -> float:
@@ -160,8 +186,11 @@ class Pretty:
         self.size = 0
 
     def text(self) -> str:
-        at = 0
+        at = pace = 0
         while at < len(self.source):
+            pace += 1
+            if pace % STRIDE == 0:
+                look()
             at = self.sign(at)
         return "".join(self.parts)
 

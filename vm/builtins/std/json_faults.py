@@ -7,6 +7,7 @@ concern is the position.
 from __future__ import annotations
 
 from ...values.limits import limits
+from ...values.metering import STRIDE, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +42,19 @@ def find_fault(text: str) -> Fault | None:
 class Scanner:
     """One pass over a text; `open` holds the brackets that are open and `counts` the items met in each."""
 
-    __slots__ = ("text", "at", "open", "counts")
+    __slots__ = ("text", "at", "open", "counts", "next_look")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.open: list[str] = []
         self.counts: list[int] = []
+        self.next_look = STRIDE
+
+    def pace(self) -> None:
+        if self.at >= self.next_look:
+            self.next_look = self.at + STRIDE
+            look()
 
     def fail(self, reason: str, at: int | None = None) -> NoReturn:
         raise Fault(reason, self.at if at is None else at)
@@ -57,8 +64,10 @@ class Scanner:
         return self.text[self.at : self.at + 1]
 
     def skip_blanks(self) -> str:
+        self.pace()
         while self.sign() and self.sign() in BLANK:
             self.at += 1
+            self.pace()
         return self.sign()
 
     def document(self) -> None:
@@ -136,6 +145,7 @@ class Scanner:
             if sign < " ":
                 self.fail("control character in a string")
             self.at += 1
+            self.pace()
             if sign == "\\":
                 self.escape()
         self.at += 1

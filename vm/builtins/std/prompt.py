@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ...values.display import display
 from ...values.limits import check_string_size, join
+from ...values.long_text import at_blanks
+from ...values.metering import LARGE, STRIDE, look, spend
 from ...values.numerals import WHITE_SPACE
 from ..guards import table, text
 from ..registry import std, std_prelude
@@ -43,12 +45,19 @@ class Marker:
 @std("prompt", "template(t: String, vars: Map<String, Any>) -> String", clause="L-7.9.3", linear=True)
 def template(t: Any, variables: Any) -> str:
     """`${k}` and `{{k}}` replaced by the Display text of vars at k, in one pass; unknown ones stay."""
+    if len(text(t)) >= LARGE:
+        spend(len(t))
+    if len(table(variables)) >= LARGE:
+        spend(len(variables.items))
     known = {key: value for key, value in table(variables).items() if type(key) is str}
     lengths = set(map(len, known))
-    markers = [Marker(text(t), *form) for form in FORMS]
+    markers = [Marker(t, *form) for form in FORMS]
     parts: list[str] = []
-    size = done = at = 0
+    size = done = at = pace = 0
     while True:
+        pace += 1
+        if pace % STRIDE == 0:
+            look()
         for marker in markers:
             marker.advance(at)
         first = min(markers, key=lambda marker: marker.start)
@@ -91,4 +100,6 @@ _NOT_BLANK = dict.fromkeys(range(28, 32), "x")
 def count_tokens(content: Any, model: Any) -> int:
     """An estimate of the tokens: words × 4/3, rounded up."""
     text(model)
-    return -(-words(text(content)) * 4 // 3)
+    if len(text(content)) >= LARGE:
+        spend(len(content))
+    return -(-sum(map(words, at_blanks(content))) * 4 // 3)

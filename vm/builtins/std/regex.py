@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...values.containers import Array
 from ...values.errors import make_error
 from ...values.limits import check_items, check_string_size, join, utf8_size
+from ...values.metering import LARGE, STRIDE, look, paced, spend
 from ...values.records import RegexMatch
 from ...values.results import NONE, Err, Ok, Some
 from ..guards import text
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from .regex_matcher import Regex
 
 
+EVERY = 256  # matches between two looks
+
+
 def _failed(pattern: str, message: str) -> Err:
     return Err(make_error("RegexError", None, {"message": message, "pattern": pattern}))
 
@@ -29,7 +33,8 @@ def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | 
     from .regex_syntax import PatternError
 
     text(pattern)
-    text(s)
+    if len(text(s)) >= LARGE:
+        spend(len(s))
     try:
         return Ok(action(compile_pattern(pattern)))
     except PatternError as error:
@@ -71,7 +76,7 @@ def find_all(pattern: Any, s: Any) -> Ok | Err:
 
     def action(regex: Regex) -> Array:
         matches = []
-        for found in regex.find_all(s):
+        for found in paced(regex.find_all(s), EVERY):
             matches.append(_match(found, s))
             check_items(len(matches))
         return Array(matches)
@@ -103,13 +108,16 @@ def replace(pattern: Any, s: Any, replacement: Any) -> Ok | Err:
 def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
     parts = []
     done = size = 0
-    for found in regex.find_all(s):
+    every = pieces if len(pieces) < LARGE else None
+    for found in paced(regex.find_all(s), EVERY):
         parts.append(s[done : found[0]])
-        for piece in pieces:
+        for piece in every or paced(pieces):
             if type(piece) is int:
                 piece = s[found[2 * piece] : found[2 * piece + 1]] if found[2 * piece + 1] >= 0 else ""
             parts.append(piece)
             size += utf8_size(piece)
+            if every is None:
+                check_string_size(size)
         check_string_size(size)
         done = found[1]
     return join("", [*parts, s[done:]])
@@ -121,6 +129,8 @@ def _pieces(replacement: str, regex: Regex) -> list[Any]:
     longest = max(64, *map(len, regex.names), 0) + 4  # of a reference; a far `>` must not cost a look for each `$`
     at = 0
     while True:
+        if len(pieces) % STRIDE == 0:
+            look()
         dollar = replacement.find("$", at)
         if dollar < 0:
             return [*pieces, replacement[at:]]

@@ -10,6 +10,9 @@ a match or end the search are not in it: they raise KeyError and are handled out
 
 from __future__ import annotations
 
+from itertools import islice
+
+from ...values.metering import BLOCK, STRIDE, look
 from .regex_program import AGAIN, ASSERT, CHAR, ENTER, JUMP, MATCH, SET, SPLIT
 from .regex_text import END, FINAL_LINE_END, START, class_of, holds
 
@@ -69,8 +72,11 @@ class Automaton:
         signs.__setstate__(position)  # type: ignore[attr-defined]
         while True:
             try:
-                for sign in signs:
+                for sign in islice(signs, BLOCK):
                     state = state[sign]
+                if signs.__length_hint__():  # type: ignore[attr-defined]
+                    look()
+                    continue
                 break
             except KeyError:
                 at = len(body) - int(signs.__length_hint__()) - 1  # type: ignore[attr-defined]
@@ -86,6 +92,8 @@ class Automaton:
         body = subject.body
         at += 1
         while state is not DEAD and at < len(body):
+            if at % STRIDE == 0:
+                look()
             sign = body[at]
             step = state[None].steps.get(sign)
             state, matched = step if step is not None else self.step(state, sign)
@@ -105,6 +113,8 @@ class Automaton:
         state: Any = self.state((0,), False, class_of(subject.symbol(end)))
         found = end
         for at in range(end - 1, lowest - 2, -1):
+            if at % STRIDE == 0:
+                look()
             symbol = subject.symbol(at)
             step = state[None].steps.get(symbol)
             state, matched = step if step is not None else self.step(state, symbol)

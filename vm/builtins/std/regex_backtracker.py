@@ -6,6 +6,7 @@ linear in the text; a pattern with lookaround or back references cannot, and run
 
 from __future__ import annotations
 
+from ...values.metering import STRIDE, look
 from .regex_program import AGAIN, ASSERT, BACKREF, CHAR, ENTER, JUMP, LOOK, MATCH, SAVE, SET, SPLIT
 from .regex_syntax import fold
 
@@ -53,8 +54,11 @@ class Backtracker:
     def run(self, at: int) -> int:
         code, text, slots, stack = self.program.code, self.subject.text, self.slots, self.stack
         base = len(stack)
-        pc = bits = 0
+        pc = bits = pace = 0
         while True:
+            pace += 1
+            if pace % STRIDE == 0:
+                look()
             operation, first, second = code[pc]
             if operation <= SET:
                 if at < self.limit and (text[at] == first if operation == CHAR else first.has(text[at])):

@@ -6,6 +6,7 @@ between the two ends. Patterns with lookaround or back references go to the back
 
 from __future__ import annotations
 
+from ...values.metering import STRIDE, look
 from .regex_automaton import Automaton
 from .regex_backtracker import Backtracker
 from .regex_program import compile_backward, compile_forward
@@ -97,6 +98,8 @@ class Budgeted:
     def next(self, at: int) -> list[int] | None:
         text = self.text
         for start in range(at, len(text) + 1):
+            if start % STRIDE == 0:
+                look()
             self.backtracker.steps += STEPS_PER_CHARACTER * (start - self.furthest)
             self.furthest = start
             if self.regex.first is not None and (start == len(text) or not self.regex.may_begin(text[start])):

@@ -10,6 +10,7 @@ A test is a one-character String or a `CharSet`. Must not know: how patterns are
 
 from __future__ import annotations
 
+from ...values.metering import LARGE, look
 from ...values.numerals import WHITE_SPACE
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     Node = tuple[Any, ...]
 
+MOST_PARTS = 50_000  # signs and classes of one pattern; fewer are instructions
 MOST_REPEATS = 1000
 MOST_NESTING = 50
 MOST_GROUPS = 200
@@ -120,7 +122,7 @@ def parse_pattern(source: str) -> Pattern:
 class Parser:
     """Recursive descent; `flags` are those in force where the parser stands, `open` the groups not yet closed."""
 
-    __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting")
+    __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts")
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -130,6 +132,15 @@ class Parser:
         self.names: dict[str, int] = {}
         self.open: set[int] = set()
         self.nesting = 0
+        self.parts = 0
+
+    def count(self) -> None:
+        """Another part of the pattern."""
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            self.fail("the pattern is too large", 0)
+        if self.parts % LARGE == 0:
+            look()
 
     # ------------------------------------------------------------ signs
 
@@ -159,6 +170,7 @@ class Parser:
     def global_flags(self) -> None:
         """`(?im)` at the very beginning."""
         while self.source.startswith("(?", self.at):
+            self.count()
             end = self.at + 2
             while self.source[end : end + 1] in tuple(FLAGS):
                 end += 1
@@ -170,12 +182,14 @@ class Parser:
     def alternatives(self) -> Node:
         found = [self.sequence()]
         while self.accept("|"):
+            self.count()
             found.append(self.sequence())
         return found[0] if len(found) == 1 else ("alt", found)
 
     def sequence(self) -> Node:
         found: list[Node] = []
         while self.peek() not in ("", "|", ")"):
+            self.count()
             found.append(self.repeated())
         return found[0] if len(found) == 1 else ("cat", found) if found else ("empty",)
 
@@ -319,6 +333,7 @@ class Parser:
             if not self.peek():
                 self.fail("missing `]`", start)
             first = False
+            self.count()
             self.class_item(test)
         self.at += 1
         return test

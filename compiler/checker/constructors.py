@@ -1,0 +1,250 @@
+"""The constructors that a type has a list of, and the one a pattern asks for (L-5.8.12).
+
+Hands on `Head`, `Heads`, `Reading`. Must not know: what several patterns together cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...vm.values.errors import is_family
+from .. import ast
+from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
+from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
+from .context import Checker
+from .generics import parts_in
+from .relations import generic
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The outermost constructor of a value: its name (a literal value, a variant, a shape) and the types of its parts."""
+
+    name: object
+    parts: tuple[Type, ...] = ()
+    shown: str = ""
+
+
+class Heads:
+    """Every constructor of one type, in order, and by name."""
+
+    __slots__ = ("all", "by_name")
+
+    def __init__(self, all: list[Head]) -> None:
+        self.all = all
+        self.by_name = {head.name: head for head in all}
+
+
+WILD = ast.WildcardPattern(span=None)  # type: ignore[arg-type]
+
+
+class Reading:
+    """How patterns are read in one question. `arrays_match`: an array pattern is taken to match, as in `let`."""
+
+    __slots__ = ("checker", "arrays_match", "_matches_all")
+
+    def __init__(self, checker: Checker, arrays_match: bool) -> None:
+        self.checker = checker
+        self.arrays_match = arrays_match
+        self._matches_all: dict[ast.Pattern, bool] = {}
+
+    def heads(self, type_: Type) -> Heads | None:
+        """The constructors of a type that has a list of them."""
+        known: dict[Type, Heads | None] = self.checker.heads
+        if type_ not in known:
+            listed = self._listed(type_)
+            known[type_] = None if listed is None else Heads(listed)
+        return known[type_]
+
+    def head_of(self, pattern: ast.Pattern, type_: Type) -> Head | None:
+        """The constructor a pattern asks for; None for those that match all and those no other pattern can equal."""
+        name = head_name(pattern)
+        if name is None or self.matches_all(pattern):
+            return None
+        heads = self.heads(type_)
+        listed = None if heads is None else heads.by_name.get(name)
+        return Head(name, (ANY,) * _part_count(pattern)) if listed is None else listed
+
+    def matches_all(self, pattern: ast.Pattern) -> bool:
+        """Whether the pattern asks nothing of a value of its type."""
+        pattern = inner(pattern)
+        if isinstance(pattern, (ast.WildcardPattern, ast.RestPattern)):
+            return True
+        if isinstance(pattern, ast.BindPattern):
+            return pattern.constant is None
+        if not isinstance(pattern, (ast.ArrayPattern, ast.StructPattern, ast.OrPattern)):
+            return False
+        known = self._matches_all.get(pattern)
+        if known is None:
+            known = self._matches_all[pattern] = self.checker.nesting.call(self._asks_nothing, pattern)
+        return known
+
+    def _asks_nothing(self, pattern: ast.ArrayPattern | ast.StructPattern | ast.OrPattern) -> bool:
+        if isinstance(pattern, ast.OrPattern):
+            return any(self.matches_all(option) for option in pattern.alternatives)
+        if isinstance(pattern, ast.StructPattern):
+            return _same_record(pattern) and all(self.matches_all(entry.pattern) for entry in pattern.fields)
+        if self.arrays_match:
+            return all(self.matches_all(item) for item in pattern.items)
+        # on Any it also asks for an Array
+        return pattern.type != ANY and len(pattern.items) == 1 and isinstance(pattern.items[0], ast.RestPattern)
+
+    def parts(self, pattern: ast.Pattern, head: Head) -> tuple[ast.Pattern, ...]:
+        """The patterns of the parts of a value with this head, which the pattern asks for."""
+        count = len(head.parts)
+        match pattern:
+            case ast.TuplePattern() | ast.TupleStructPattern():
+                items = tuple(pattern.items)
+            case ast.StructPattern(binding=StructSymbol() | VariantSymbol()):
+                given = {entry.name.text: entry.pattern for entry in pattern.fields}
+                items = tuple([given.get(name, WILD) for name, _, _, _ in pattern.binding.fields])
+            case _:
+                items = ()
+        return (*items, *(WILD,) * (count - len(items)))[:count]
+
+    def is_narrow(self, pattern: ast.Pattern) -> bool:
+        """Errors and records have no listed parts: one with a part that asks something covers nothing."""
+        if isinstance(pattern, ast.TupleStructPattern) and isinstance(pattern.binding, ErrorFamilySymbol):
+            return not all(self.matches_all(item) for item in pattern.items)
+        if isinstance(pattern, ast.StructPattern) and not isinstance(pattern.binding, (StructSymbol, VariantSymbol)):
+            return not all(self.matches_all(entry.pattern) for entry in pattern.fields)
+        return False
+
+    def _listed(self, type_: Type) -> list[Head] | None:
+        if type_ == BOOL:
+            return [Head(("literal", bool, True), (), "true"), Head(("literal", bool, False), (), "false")]
+        if type_ == NIL:
+            return [_NIL]
+        if isinstance(type_, Nilable):
+            inside = self.heads(type_.inner)
+            return None if inside is None else [_NIL, *inside.all]
+        if isinstance(type_, Union):
+            return [Head(("literal", str, m), (), f'"{m}"') for m in type_.members]
+        if isinstance(type_, Tuple):
+            shown = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
+            return [Head(("tuple", len(type_.items)), type_.items, shown)]
+        return self._declared(type_)
+
+    def _declared(self, type_: Type) -> list[Head] | None:
+        inside = generic(type_, "Option")
+        if inside:
+            return [Head("Some", (inside[0],), "Some({})"), Head("None", (), "None")]
+        sides = generic(type_, "Result")
+        if sides:
+            return [Head("Ok", (sides[0],), "Ok({})"), Head("Err", (sides[1],), "Err({})")]
+        symbol = self.checker.declared(type_)
+        if isinstance(symbol, EnumSymbol):
+            return [_variant_head(self.checker, member, type_) for member in symbol.members]
+        if isinstance(symbol, StructSymbol):
+            types = tuple(t for _, t, _, _ in parts_in(self.checker, symbol, type_))
+            fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
+            return [Head(("struct", symbol), types, f"{symbol.name} {{ {fields} }}")]
+        return None
+
+
+_NIL = Head(("literal", type(None), None), (), "nil")
+
+
+def _variant_head(c: Checker, member: VariantSymbol, type_: Type) -> Head:
+    parts = tuple(part for _, part, _, _ in parts_in(c, member, type_))
+    name = f"{member.enum.name}::{member.name}"
+    if member.form == "tuple":
+        name += f"({', '.join(['{}'] * len(parts))})"
+    elif member.form == "struct":
+        name += f" {{ {', '.join(f'{field}: {{}}' for field, _, _, _ in member.fields)} }}"
+    return Head(("variant", member.enum, member.name), parts, name)
+
+
+def inner(pattern: ast.Pattern) -> ast.Pattern:
+    """What stands behind the names of `x @ p`."""
+    while isinstance(pattern, ast.BindPattern) and pattern.inner is not None:
+        pattern = pattern.inner
+    return pattern
+
+
+def alternatives(pattern: ast.Pattern) -> Iterator[ast.Pattern]:
+    """The pattern, or each of its alternatives, from left to right."""
+    waiting = [pattern]
+    while waiting:
+        at = inner(waiting.pop())
+        if isinstance(at, ast.OrPattern):
+            waiting.extend(reversed(at.alternatives))
+        else:
+            yield at
+
+
+def _same_record(pattern: ast.StructPattern) -> bool:
+    """A record pattern on its own record matches every value of it."""
+    type_ = pattern.type
+    return isinstance(type_, Nominal) and type_.kind == "record" and isinstance(pattern.binding, BuiltinSymbol)
+
+
+def _part_count(pattern: ast.Pattern) -> int:
+    match pattern:
+        case ast.TuplePattern():
+            return len(pattern.items)
+        case ast.TupleStructPattern():
+            return 0 if isinstance(pattern.binding, ErrorFamilySymbol) else len(pattern.items)
+        case ast.StructPattern(binding=StructSymbol() | VariantSymbol()):
+            return len(pattern.binding.fields)
+    return 0
+
+
+def is_loose(name: object) -> bool:
+    """Whether a pattern with this head may match values of other heads: ranges, error families."""
+    return isinstance(name, tuple) and name[0] in ("range", "error")
+
+
+def covers(own: object, other: object) -> bool:
+    """Whether a pattern with head `own` matches all values with head `other`: equal, or an error family above it."""
+    if own == other:
+        return True
+    match own, other:
+        case ("error", str(a), None), ("error", str(b), _):
+            return is_family(b, a)
+        case ("range", start, end, inclusive), ("literal", type() as kind, value) if kind in (int, float):
+            return _in_range(value, start, end, bool(inclusive))
+    return False
+
+
+def _in_range(value: Any, start: Any, end: Any, inclusive: bool) -> bool:
+    above = start is None or value >= start
+    below = end is None or value < end or (inclusive and value == end)
+    return above and below
+
+
+def head_name(pattern: ast.Pattern) -> object | None:
+    match pattern:
+        case ast.LiteralPattern():
+            return ("literal", type(pattern.value), pattern.value)
+        case ast.RangePattern():
+            return ("range", pattern.start, pattern.end, pattern.inclusive)
+        case ast.TuplePattern():
+            return ("tuple", len(pattern.items))
+        case ast.BindPattern(constant=constant) if constant is not None:
+            return _constant_name(constant) if isinstance(constant, ConstSymbol) else _binding_name(constant)
+        case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
+            return _binding_name(pattern.binding)
+    return None
+
+
+def _constant_name(symbol: ConstSymbol) -> object:
+    value = symbol.value
+    return ("literal", type(value), value) if isinstance(value, (str, int, float, bool)) else ("constant", id(symbol))
+
+
+def _binding_name(binding: object) -> object | None:
+    match binding:
+        case VariantSymbol():
+            return ("variant", binding.enum, binding.name)
+        case ConstSymbol():
+            return _constant_name(binding)
+        case StructSymbol():
+            return ("struct", binding)
+        case ErrorFamilySymbol():
+            return ("error", binding.name, binding.variant)
+        case BuiltinSymbol():
+            return binding.name
+    return None

@@ -1,0 +1,59 @@
+"""Operations on stores: plain code that reads or changes a memory, and may have to wait for a store (G-12.7).
+
+An operation is tried where the session runs, and done there when nothing has to be waited for, which costs nothing more. A store
+that would wait raises `MustWait` before it has changed anything, and the operation begins anew where it may wait: in the thread
+of the session. Hands on `Operations`, `InPlace` and `MustWait`. Must not know: threads, stores, memories.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    class Operations(Protocol):
+        """How those of a session are run."""
+
+        def attempt(self, work: Callable[[], Any]) -> Any:
+            """What `work` gives; MustWait when a store has to be waited for, or another operation."""
+
+        async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
+            """What `work` gives, tried first where the session runs; other tasks go on while it waits. `effect`: whose outcome it
+            is, when it changes a store. Cancelled, it has changed nothing, unless a change was under way that could not be taken
+            back."""
+
+        def home(self, call: Callable[[], Any]) -> Any:
+            """What `call` gives on the session's own thread, for an operation that may be in another one."""
+
+        def close(self) -> None:
+            """No thread is left until an operation waits again."""
+
+
+LONGEST_WAIT = 30.0
+"""Seconds for one answer of a store, or for a lock of it (G-12.5)."""
+LONGEST_CONNECT = 10
+"""Seconds until a server has accepted a connection."""
+
+
+class MustWait(BaseException):
+    """The store has to be waited for, and nothing was changed. No failure: it is done where waiting holds nobody up."""
+
+
+class InPlace:
+    """Operations that are done where they are asked for, however long that takes: of volatile memories, and in tests."""
+
+    def attempt(self, work: Callable[[], Any]) -> Any:
+        return work()
+
+    async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
+        return work()
+
+    def home(self, call: Callable[[], Any]) -> Any:
+        return call()
+
+    def close(self) -> None:
+        """It has no thread."""
+
+
+IN_PLACE = InPlace()

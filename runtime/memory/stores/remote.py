@@ -1,0 +1,77 @@
+"""A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it (G-12.7).
+
+Each method is called in the thread of the session; the store is opened there too, when it is first used. Hands on `Remote`. Must
+not know: kinds of stores, memories.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+from ..errors import store_failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .protocol import Store
+    from .thread import StoreThread
+
+CHANGES = frozenset(("commit", "keep", "remove", "expire", "acquire", "release"))
+_calls: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()
+_unknown: dict[int, tuple[Lock, Any]] = {}
+
+
+class Remote:
+    """`kind` says which of the optional methods there are before anything is opened; `opener` opens it. A store that several
+    sessions share, such as one of a host, is called by one of them at a time."""
+
+    blocking = True
+
+    def __init__(self, name: str, kind: Any, opener: Callable[[], Store], thread: StoreThread) -> None:
+        self.name = name
+        self._kind = kind
+        self._opener = opener
+        self._thread = thread
+        self._store: Any = None
+
+    def __getattr__(self, method: str) -> Any:
+        getattr(self._kind, method)  # AttributeError for what it has not
+        changes = method in CHANGES
+
+        def call(*given: Any, **named: Any) -> Any:
+            if changes:
+                self._thread.changing()
+            try:
+                return self._thread.wait(lambda: self._called(method, given, named), self._interrupt)
+            except TimeoutError as error:
+                raise store_failed(self.name, str(error)) from None
+
+        return call
+
+    def _called(self, method: str, given: Any, named: Any) -> Any:
+        if self._store is None:
+            self._store = self._opener()
+        with one_at_a_time(self._store):
+            return getattr(self._store, method)(*given, **named)
+
+    def _interrupt(self) -> None:
+        interrupt = getattr(self._store, "interrupt", None)
+        if interrupt is not None:
+            interrupt()
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+
+def one_at_a_time(store: Any) -> Lock:
+    """Of all threads of this process."""
+    store = getattr(store, "store", store)  # of a host
+    try:
+        found = _calls.get(store)
+        return found if found is not None else _calls.setdefault(store, Lock())
+    except TypeError:  # a class that knows no weak references, or no hash
+        return _unknown.setdefault(id(store), (Lock(), store))[0]

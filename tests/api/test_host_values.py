@@ -1,0 +1,117 @@
+"""What crosses between a program and Python is bounded, and what does not fit is told by its place (G-6.10)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import concerto
+import pytest
+
+PROGRAM = concerto.compile("""
+pub fn shared(n: Int) -> Any { let mut a: Any = [1]; for i in 0..n { a = [a, a]; } a }
+pub fn fails(n: Int) -> Result<Int, Any> { let mut a: Any = [1]; for i in 0..n { a = [a, a]; } Err(a) }
+pub fn emits(n: Int) { let mut a: Any = [1]; for i in 0..n { a = [a, a]; } emit("x", a); }
+pub fn number(x: Float) -> Float { x }
+pub fn whole(x: Int) -> Int { x }
+pub fn any(x: Any) -> Any { x }
+pub fn text(x: String) -> Int { x.len() }
+pub fn many() -> Any { (0..1000000).map(|i| (i, "${i}")) }
+""")
+
+
+def panic_of(function: str, *arguments: Any, **options: Any) -> concerto.Panic:
+    started = time.monotonic()
+    with PROGRAM.session(**options) as session, pytest.raises(concerto.Panic) as caught:
+        session.call(function, *arguments)
+    assert time.monotonic() - started < 5
+    return caught.value
+
+
+@pytest.mark.parametrize("function", ["shared", "fails", "emits"])
+def test_shared_parts_are_not_multiplied_without_end(function: str) -> None:
+    assert panic_of(function, 40).code == "P103"
+
+
+def test_secrets_are_looked_for_once_in_a_shared_part() -> None:
+    with PROGRAM.session(connections={"openai": {"api_key": "sk-abcdefghijkl"}}) as session:
+        session._session.redactor.add("a secret text", "NAME")
+        with pytest.raises(concerto.Panic, match="copies of shared values"):
+            session.call("shared", 40)
+
+
+def test_small_shared_values_are_values_of_their_own() -> None:
+    with PROGRAM.session() as session:
+        value = session.call("shared", 2)
+    assert value == [[[1], [1]], [[1], [1]]]
+    value[0].append(2)
+    assert value[1] == [[1], [1]]
+
+
+def test_the_deadline_holds_while_a_value_is_made_for_python() -> None:
+    times = []
+    with PROGRAM.session() as session:
+        for _ in range(2):
+            started = time.monotonic()
+            session.call("many")
+            times.append(time.monotonic() - started)
+    ends = [panic_of("many", budgets=concerto.Budgets(seconds=min(times) * share)).code for share in (0.1, 0.3)]
+    assert ends == ["P102"] * 2
+
+
+class Raising(Mapping[str, Any]):
+    def __getitem__(self, key: str) -> Any:
+        raise ZeroDivisionError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["a"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+class Unsaid:
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+class Texts(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        raise ZeroDivisionError
+
+
+def looped() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+def doubled(times: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(times):
+        made = [made, made]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        ("number", 10**5000), ("number", -(10**400)), ("whole", 10**5000), ("whole", 2**63), ("any", 10**5000),
+        ("any", [10**5000]), ("any", {"k": [10**5000]}), ("any", looped()), ("any", Raising()), ("any", Texts([1])),
+        ("any", {Unsaid: 1}), ("any", b"abc"), ("any", (n for n in range(3))), ("any", object()), ("any", range(3)),
+        ("any", 1j), ("text", b"abc"), ("number", "1"), ("number", True), ("any", [0] * 1_000_001),
+    ],
+    ids=lambda value: value if type(value) is str else type(value).__name__,
+)  # fmt: skip
+def test_what_does_not_fit_is_a_type_error(function: str, value: Any) -> None:
+    with PROGRAM.session() as session:
+        with pytest.raises(TypeError, match=f"argument 'x' of {function}"):
+            session.call(function, value)
+        assert session.call("whole", 7) == 7
+
+
+def test_a_value_of_python_with_too_many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("concerto.host.conversion.MOST_READ", 100_000)
+    with PROGRAM.session() as session, pytest.raises(TypeError, match="more than 100000 parts"):
+        session.call("any", doubled(40))

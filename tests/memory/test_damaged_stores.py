@@ -1,0 +1,206 @@
+"""What a store holds may be damaged, or made by somebody else (G-12.9, G-12.10): an error of the language, which names the place,
+and never an empty memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+
+import concerto
+import pytest
+from concerto.runtime.memory.changes import Draft
+from concerto.runtime.memory.entries import Turn
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.records import Call, Msg
+
+PROGRAM = concerto.compile("""
+    memory log: Memory = Memory::new().store("durable");
+    pub fn add(text: String) -> Int { log.append("user", text); log.len() }
+    pub fn read() -> Int { log.messages().len() }
+    pub fn wipe() -> Int { match log.erase() { Ok(n) => n, Err(e) => -1 } }
+""")
+
+
+def panics(session, function, *words):
+    with pytest.raises(concerto.Panic) as raised:
+        session.call(function, *(["x"] if function == "add" else []))
+    assert raised.value.code == "P451"
+    for word in words:
+        assert word in str(raised.value), str(raised.value)
+
+
+def test_an_empty_file_is_a_store_that_was_lost(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / ".concerto" / "memory.db"
+    with PROGRAM.session(offline=True) as session:
+        session.call("add", "x")
+    path.write_bytes(b"")
+    with PROGRAM.session(offline=True) as session:
+        for function in ("read", "add"):
+            panics(session, function, str(path), "is empty", "remove it")
+        assert path.read_bytes() == b""
+        path.unlink()
+        assert session.call("add", "x") == 1
+
+
+def test_a_table_that_is_gone_is_not_made_anew(tmp_path):
+    path = str(tmp_path / "memory.db")
+    store = SqliteStore(path)
+    Memory(Policy(), store=store).append("user", "x")
+    store.close()
+    for table in ("entry", "log", "fact", "meta", "lease"):
+        with sqlite3.connect(path) as other:
+            other.execute(f"ALTER TABLE {table} RENAME TO away")
+        other.close()
+        with pytest.raises(MemoryFailure) as raised:
+            SqliteStore(path)
+        assert raised.value.variant == "Corrupt" and path in raised.value.message and table in raised.value.message
+        with sqlite3.connect(path) as other:
+            other.execute(f"ALTER TABLE away RENAME TO {table}")
+        other.close()
+
+
+BIG = 2**63 - 1
+ROWS = [
+    *(("log", name, value) for name in ("version", "next", "turns", "length") for value in ("abc", -1, BIG, 1.5, b"x")),
+    *(("log", name, value) for name in ("tokens", "touched") for value in ("abc", -1, BIG, 1.5, b"x")),
+    ("log", "length", 0), ("log", "length", 99), ("log", "next", 0),
+    *(("entry", name, value) for name in ("turn", "tokens", "at_ms") for value in ("abc", -1, BIG, 1.5)),
+    *(("entry", name, value) for name in ("run", "author") for value in (b"x", )),
+    *(("entry", name, value) for name in ("role", "origin") for value in ("nobody", b"user", 3)),
+    *(("entry", "parts", value) for value in ("text", 7, BIG, b"", b"q[]", b'j{"a":1}', b"z" + b"\0" * 9)),
+    ("entry", "parts", b'j[{"kind":"text","text":5}]'),
+    ("entry", "parts", b"j" + b"[" * 100_000),
+    *(("turn", name, value) for name in ("at_ms", "tokens_in", "tokens_out") for value in ("abc", -1, BIG)),
+    *(("turn", "meta", value) for value in ("{", "[]", 5, b"{}")),
+    *(("view", name, value) for name in ("cut", "upto", "folded", "folded_at") for value in ("abc", BIG, -5)),
+    ("view", "summary", "text"),
+    *(("fact", "data", value) for value in ("text", b"{", b"[]", 5, b'{"id":1}')),
+    *(("seen", "data", value) for value in ("text", b"{", b"[]", 5, b'{"n":1}')),
+]  # fmt: skip
+
+
+def filled(path):
+    store = SqliteStore(str(path))
+    memory = Memory(Policy(window=4, window_low=2), name="chat", store=store)
+    unit = [Msg("assistant", "", [Call("c", "f", {"a": 1}, "")]), Msg("tool", "r", (), "c")]
+    for number in range(4):
+        drafts = [Draft(Msg("user", "q")), *map(Draft, unit), Draft(Msg("assistant", "a"))]
+        memory.write(drafts, Turn(0, run=f"r{number}", by="M", at=0, tokens_in=1, tokens_out=1, meta={}))
+    facts = Facts(memory)
+    facts.keep(facts.drafted("name", "Ada"))
+    from concerto.runtime.memory.learning import observe
+
+    observe(facts, "topic", {"a": 1})
+    return store, memory
+
+
+def everything(memory):
+    memory.dump()
+    memory.view()
+    memory.turns()
+    memory.stats()
+    memory.appended()
+    Facts(memory).recall("Ada", 3)
+
+
+@pytest.mark.parametrize(("table", "column", "value"), ROWS)
+def test_a_hostile_row_is_damage_and_named(tmp_path, table, column, value):
+    store, memory = filled(tmp_path / "memory.db")
+    everything(memory)
+    store._connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+    again = Memory(memory.policy, name="chat", store=SqliteStore(store.path))
+    with pytest.raises(MemoryFailure) as raised:
+        everything(again)
+    assert raised.value.variant == "Corrupt"
+    assert "chat" in raised.value.message
+    assert again.erase() >= 0  # the way out
+    assert len(again) == 0
+    again.append("user", "x")
+    assert len(again) == 1
+    again.store.close()
+    store.close()
+
+
+@pytest.mark.parametrize("seq", [1, 2, 15])
+def test_a_missing_entry_is_no_shorter_memory(tmp_path, seq):
+    store, memory = filled(tmp_path / "memory.db")
+    store._connection.execute("DELETE FROM entry WHERE seq = ?", (seq,))
+    for read in (memory.messages, memory.dump, memory.turns):
+        with pytest.raises(MemoryFailure) as raised:
+            read()
+        assert raised.value.variant == "Corrupt"
+    store.close()
+
+
+def test_a_torn_unit_goes_to_no_model(tmp_path):
+    store, memory = filled(tmp_path / "memory.db")
+    store._connection.execute("DELETE FROM entry WHERE seq = 13")  # the call of the newest unit
+    with pytest.raises(MemoryFailure) as raised:
+        memory.view()
+    assert raised.value.variant == "Corrupt"
+    store.close()
+
+
+def test_an_evicted_head_is_no_empty_memory(redis_url, tmp_path):
+    from concerto.runtime.memory.stores.redis import RedisStore
+
+    store = RedisStore(redis_url, prefix=f"evicted{tmp_path.name}")
+    memory = Memory(Policy(), name="chat", store=store)
+    memory.append("user", "x")
+    names = store._of(memory.key)
+    held = store._server.get(names["head"])
+    for gone in (["head"], list(names)):
+        store._server.delete(*(names[part] for part in gone))
+        for use in (memory.messages, lambda: memory.append("user", "y"), lambda: len(memory)):
+            with pytest.raises(MemoryFailure) as raised:
+                use()
+            assert raised.value.variant == "Corrupt" and "chat" in raised.value.message
+    assert memory.erase() == 0
+    memory.append("user", "z")
+    store._server.set(names["head"], held)
+    for part in ("entries", "order"):
+        memory.erase()
+        memory.append("user", "z")
+        store._server.delete(names[part])
+        with pytest.raises(MemoryFailure) as raised:
+            memory.messages()
+        assert raised.value.variant == "Corrupt"
+    store.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no disk of a given size can be mounted here")
+    yield folder
+    os.chdir(tmp_path)
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_can_be_read(small_disk, monkeypatch):
+    monkeypatch.chdir(small_disk)
+    with PROGRAM.session(offline=True) as session:
+        session.call("add", "x")
+    filler = os.open("filler", os.O_CREAT | os.O_WRONLY)
+    try:
+        while True:
+            os.write(filler, b"x" * 512)
+    except OSError:
+        os.close(filler)
+    with PROGRAM.session(offline=True) as session:
+        assert session.call("read") == 1
+        panics(session, "add", "memory.db")
+        assert session.call("read") == 1
+    os.unlink("filler")
+    with PROGRAM.session(offline=True) as session:
+        assert session.call("add", "y") == 2

@@ -1,0 +1,211 @@
+"""What providers refuse and what they bill, one row a rule, each with the public page or thread it stands in.
+
+`confirmed` is the date on which the source was last read, or None where none was found: such a rule is what was measured or told
+to us, and a mock enforces it all the same. A mock names the rule that a request broke.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+READ = "2026-11-23"
+DEEPSEEK_GUIDE = "Thinking Mode, https://api-docs.deepseek.com/guides/thinking_mode"
+GEMINI_GUIDE = "Thought signatures, https://ai.google.dev/gemini-api/docs/thought-signatures"
+
+
+class Rule(NamedTuple):
+    name: str
+    provider: str
+    says: str
+    source: str
+    confirmed: str | None = READ
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        # ------------------------------------------------------------ OpenAI, chat completions
+        Rule(
+            "chat-results",
+            "openai-chat",
+            "every call of an assistant message is answered by a tool message right behind it",
+            "https://github.com/agno-agi/agno/issues/3105",
+        ),
+        Rule(
+            "chat-orphans",
+            "openai-chat",
+            "a tool message answers a call of the assistant message before it",
+            "https://community.openai.com/t/error-for-messages-assistant-tool-calls-id-object/626732",
+            None,
+        ),
+        Rule(
+            "chat-max-tokens",
+            "openai-chat",
+            "GPT-5 and later take max_completion_tokens instead of max_tokens",
+            "https://github.com/langgenius/dify/issues/24307",
+        ),
+        Rule(
+            "chat-sampling",
+            "openai-chat",
+            "GPT-5 and later take no other temperature or top_p than the default",
+            "https://github.com/johny-b/llmcomp/issues/69",
+        ),
+        Rule(
+            "chat-effort",
+            "openai-chat",
+            "from GPT-5.4 on function tools go with reasoning_effort none only, from 5.6 on it must be said",
+            "https://github.com/BerriAI/litellm/pull/34569",
+        ),
+        Rule(
+            "chat-strict",
+            "openai-chat",
+            "a strict schema closes every object and requires every property",
+            "https://github.com/moeru-ai/xsai/issues/202",
+        ),
+        Rule(
+            "openai-cache",
+            "openai",
+            "prefixes of at least 1024 tokens are read from the cache in steps of 128",
+            "Prompt Caching 201, https://github.com/openai/openai-cookbook/blob/main/examples/Prompt_Caching_201.ipynb",
+        ),
+        # ------------------------------------------------------------ OpenAI, Responses
+        Rule(
+            "responses-outputs",
+            "openai-responses",
+            "every function_call has a function_call_output",
+            "https://github.com/continuedev/continue/pull/11785",
+        ),
+        Rule(
+            "responses-orphans",
+            "openai-responses",
+            "a function_call_output has a function_call before it",
+            "https://github.com/james-6-23/codex2api/issues/414",
+        ),
+        Rule(
+            "responses-unstored",
+            "openai-responses",
+            "with store=false a reasoning item comes with its encrypted content",
+            "https://github.com/openai/openai-agents-python/issues/919",
+        ),
+        Rule(
+            "responses-reasoning",
+            "openai-responses",
+            "a function_call with an id comes behind the reasoning item it was given with",
+            "https://github.com/continuedev/continue/pull/11785",
+        ),
+        Rule(
+            "responses-followed",
+            "openai-responses",
+            "a reasoning item is followed by the item it led to",
+            "https://github.com/vercel/ai/issues/7099",
+        ),
+        Rule(
+            "responses-include",
+            "openai-responses",
+            "a model without reasoning has no encrypted content to include",
+            "",
+            None,
+        ),
+        # ------------------------------------------------------------ Anthropic
+        Rule("anthropic-max-tokens", "anthropic", "max_tokens is required", "the parameter types of the SDK"),
+        Rule(
+            "anthropic-results",
+            "anthropic",
+            "every tool_use has a tool_result in the next message",
+            "https://github.com/anthropics/claude-code/issues/8210",
+        ),
+        Rule(
+            "anthropic-orphans",
+            "anthropic",
+            "a tool_result has a tool_use in the message before",
+            "https://github.com/anthropics/claude-code/issues/18947",
+        ),
+        Rule(
+            "anthropic-blank",
+            "anthropic",
+            "text blocks hold more than white space",
+            "https://github.com/anthropics/claude-code/issues/23352",
+        ),
+        Rule(
+            "anthropic-thinking",
+            "anthropic",
+            "thinking blocks of the latest assistant message come back as they were",
+            "https://github.com/anthropics/claude-code/issues/63284",
+        ),
+        Rule(
+            "anthropic-signature",
+            "anthropic",
+            "a signature is one that was given",
+            "https://github.com/lbjlaq/Antigravity-Manager/issues/498",
+        ),
+        Rule(
+            "anthropic-first",
+            "anthropic",
+            "the final assistant message with tool_use begins with its thinking block",
+            "https://github.com/anomalyco/opencode/issues/3077",
+        ),
+        Rule(
+            "anthropic-prefill",
+            "anthropic",
+            "the conversation ends with a user message",
+            "https://github.com/langchain-ai/langchain/pull/36611",
+        ),
+        Rule(
+            "anthropic-sampling",
+            "anthropic",
+            "from Opus 4.7 on there is no temperature, top_p or top_k",
+            "https://github.com/rocketride-org/rocketride-server/issues/1194",
+        ),
+        Rule(
+            "anthropic-cache",
+            "anthropic",
+            "what stands before a breakpoint is written, then read; input_tokens excludes both",
+            "https://www.skills.sh/softspark/ai-toolkit/prompt-caching-patterns",
+        ),
+        # ------------------------------------------------------------ Gemini over its OpenAI-compatible endpoint
+        Rule(
+            "gemini-signature",
+            "gemini",
+            "the first call of each step of the current turn brings its thought_signature back",
+            GEMINI_GUIDE,
+        ),
+        Rule(
+            "gemini-order",
+            "gemini",
+            "a turn with calls stands behind a user turn or a turn of results",
+            "https://github.com/google-gemini/gemini-cli/issues/26486",
+        ),
+        Rule("gemini-results", "gemini", "as many results as calls", "https://github.com/microsoft/vscode/issues/299295"),
+        Rule(
+            "gemini-stream",
+            "gemini",
+            "streamed calls may have no index, or all the index 0, and end with the finish reason stop",
+            "https://github.com/open-webui/computer/issues/224",
+        ),
+        # ------------------------------------------------------------ DeepSeek
+        Rule(
+            "deepseek-reasoning",
+            "deepseek",
+            "assistant messages with calls bring reasoning_content back, in later turns too",
+            DEEPSEEK_GUIDE,
+        ),
+        Rule(
+            "deepseek-results",
+            "deepseek",
+            "every call is answered right behind it",
+            "https://github.com/langgenius/dify/issues/32222",
+        ),
+    )
+}
+
+
+class Broken(Exception):
+    """A request broke a rule; `message` is what the provider says, `param` the parameter it names."""
+
+    def __init__(self, rule: str, message: str, param: str | None = None, code: str | None = None, status: int = 400) -> None:
+        super().__init__(message)
+        self.rule = RULES[rule]
+        self.message = message
+        self.param = param
+        self.code = code
+        self.status = status

@@ -1,0 +1,76 @@
+"""A deadline and a cancellation are met within built-ins too, whatever they work on (G-2.7, G-6.1, G-6.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import concerto
+import pytest
+
+LATE = 1.5  # seconds: machines are busy; `make soak` prints what an idle one reaches
+LONG = 'let s = "ab".repeat(7000000); '
+LOOPS = {
+    "replace": LONG + 'loop { let n = s.replace("a", "c").len(); }',
+    "index_of": LONG + 'loop { let n = s.index_of("bb"); }',
+    "equality": LONG + 'let t = "ab".repeat(7000000); let mut n = 0; loop { if s == t { n += 1; } }',
+    "split": 'let s = "a,".repeat(999999); loop { let n = s.split(",").len(); }',
+    "json": 'let s = "[" + "1,".repeat(900000) + "1]"; loop { let v = std::json::parse(s); }',
+    "display": "let mut a: Any = []; for i in 0..40 { a = [a, a]; } loop { let n = \"${a}\".len(); }",
+    "regex": 'let w = "$0".repeat(500000); let s = "a".repeat(1000000); loop { let r = std::regex::replace("(b*)", s, w); }',
+    "sort": "let mut a = (0..1000000).map(|i| (i * 7919) % 1000003); loop { let mut b = a; b.sort(); }",
+    "copies": "let a = (0..1000000).to_array(); loop { let mut b = a; b[0] = 1; }",
+    "casts": "let a: Any = (0..1000000).map(|i| i as Any); loop { let b = a as Array<Int>; }",
+    "pretty": 'let s = "x\\n".repeat(4000000); loop { let n = std::json::stringify_pretty([s], 2).len(); }',
+}
+
+
+@pytest.mark.parametrize("tier", ["interp", "both"])
+@pytest.mark.parametrize("name", sorted(LOOPS))
+def test_a_deadline_within_a_built_in(name: str, tier: Any) -> None:
+    program = concerto.compile(f"fn main() {{ {LOOPS[name]} }}")
+    started = time.monotonic()
+    with program.session(tier=tier, budgets=concerto.Budgets(seconds=0.3)) as session:
+        result = session.run()
+    late = time.monotonic() - started - 0.3
+    assert isinstance(result.error, concerto.Panic) and result.error.code in ("P102", "P103"), result.error
+    assert late < LATE
+
+
+def test_a_deadline_where_nothing_else_can_run() -> None:
+    """An asynchronous session that computes holds its event loop; the clock is looked at beside it."""
+    program = concerto.compile("fn main() { let mut n = 0; loop { n = (n + 1) % 1000; } }")
+
+    async def both() -> float:
+        async with program.session(budgets=concerto.Budgets(seconds=0.3)) as session:
+            started = time.monotonic()
+            result = await session.arun()
+            assert isinstance(result.error, concerto.Panic) and result.error.code == "P102"
+            return time.monotonic() - started - 0.3
+
+    assert asyncio.run(both()) < LATE
+
+
+def test_a_cancellation_within_a_built_in() -> None:
+    program = concerto.compile(f"fn main() {{ {LOOPS['replace']} }}")
+    with program.session() as session:
+        told: list[float] = []
+
+        def cancel() -> None:
+            told.append(time.monotonic())
+            session.cancel()
+
+        threading.Timer(0.5, cancel).start()
+        result = session.run()
+        assert result.exit_code == 130 and time.monotonic() - told[0] < LATE
+
+
+def test_many_runs_have_one_thread() -> None:
+    program = concerto.compile("pub fn f() -> Int { 7 }")
+    before = threading.active_count()
+    with program.session(budgets=concerto.Budgets(seconds=30)) as session:
+        for _ in range(50):
+            session.call("f")
+        assert threading.active_count() <= before + 1

@@ -1,0 +1,101 @@
+"""Work on long Strings in blocks, with a look at the run between two (G-6.3).
+
+Hands on what built-ins do to a String that Python would do in one breath. Each gives what Python's own method gives. Must not
+know: built-ins.
+"""
+
+from __future__ import annotations
+
+from .limits import check_items, check_string_size, join, limits, utf8_size
+from .metering import BLOCK, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def pieces(text: str, separator: str) -> Iterator[list[str]]:
+    """The parts between separators, in lists of some of them, one after the other."""
+    start, size = 0, BLOCK
+    while start + size < len(text):
+        look()
+        parts = text[start : start + size].split(separator)
+        rest = parts.pop()  # the separator may go on behind the block
+        if not parts:
+            size *= 2
+            continue
+        yield parts
+        start, size = start + size - len(rest), BLOCK
+    look()
+    yield text[start:].split(separator)
+
+
+def split(text: str, separator: str) -> list[str]:
+    """As `text.split(separator)`; P103 for more parts than an Array may have."""
+    parts: list[str] = []
+    for some in pieces(text, separator):
+        parts += some
+        if len(parts) > limits.items:
+            check_items(len(parts))
+    return parts
+
+
+def replace(text: str, old: str, new: str) -> str:
+    """As `text.replace(old, new)`; P103 where the result is too long, before it is made."""
+    added = utf8_size(new) - utf8_size(old)
+    size = utf8_size(text)
+    done: list[str] = []
+    if not old:
+        check_string_size(size + (len(text) + 1) * added)
+        return new + "".join([new.join([*block, ""]) for block in blocks(text)])
+    for parts in pieces(text, old):
+        done.append(new.join(parts))
+        size += (len(parts) - (len(done) == 1)) * added  # between two lists of parts is one separator too
+        if added > 0:
+            check_string_size(size)
+    check_string_size(size)
+    return join(new, done)
+
+
+def blocks(text: str) -> Iterator[str]:
+    """The text in blocks."""
+    for at in range(0, len(text), BLOCK):
+        look()
+        yield text[at : at + BLOCK]
+
+
+def mapped(text: str, work: Callable[[str], str]) -> str:
+    """As `work(text)` for work that does every character by itself; P103 where the result is too long."""
+    done = []
+    size = 0
+    for block in blocks(text):
+        done.append(work(block))
+        size += len(done[-1])
+        check_string_size(size)
+    return join("", done)
+
+
+def at_blanks(text: str) -> Iterator[str]:
+    """The text in blocks that end behind a blank or line end, where there is one."""
+    start, size = 0, BLOCK
+    while start + size < len(text):
+        look()
+        end = max(text.rfind(" ", start, start + size), text.rfind("\n", start, start + size)) + 1
+        if end <= start:
+            size *= 2
+            continue
+        yield text[start:end]
+        start, size = end, BLOCK
+    look()
+    yield text[start:]
+
+
+def find(text: str, part: str) -> int:
+    """As `text.find(part)`."""
+    size = max(16 * BLOCK, 4 * len(part))
+    for start in range(0, len(text), size):
+        look()
+        at = text.find(part, start, start + size + len(part) - 1)
+        if at >= 0:
+            return at
+    return -1 if part else 0

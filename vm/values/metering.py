@@ -1,0 +1,106 @@
+"""What work of built-ins and values costs the run that does it, and when it looks whether the run is to stop (G-6.3, G-6.6).
+
+Hands on `look` and `spend`. The machine puts itself here for each slice; outside of one nothing is counted. Must not know: the
+machine, fuel, clocks.
+"""
+
+from __future__ import annotations
+
+from _thread import _local
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Protocol, TypeVar
+
+    T = TypeVar("T")
+
+    class Meter(Protocol):
+        """A run. `attention`: something asks it to look up from its work."""
+
+        attention: bool
+
+        def attend(self) -> None:
+            """Raises what ends the run, if anything does."""
+
+        def spend(self, items: int) -> None:
+            """Charges a built-in that works on so many items."""
+
+        def made(self, items: int) -> None:
+            """So many items are being made by what charges nothing."""
+
+
+LARGE = 1024  # items or characters; who works on fewer costs what its instruction costs (G-6.6)
+STRIDE = 4096  # items of Python's own pace between two looks: a millisecond
+BLOCK = 1 << 18  # characters or items of C's pace between two looks: as long at worst
+
+
+class Idle:
+    """Who works outside of a run."""
+
+    attention = False
+
+    def attend(self) -> None:
+        pass
+
+    def spend(self, items: int) -> None:
+        pass
+
+    def made(self, items: int) -> None:
+        pass
+
+
+IDLE = Idle()
+
+
+class _Thread(_local):
+    """The run of this thread."""
+
+    meter: Meter = IDLE
+
+
+_thread = _Thread()
+
+
+def exchange(meter: Meter) -> Meter:
+    """Puts a meter in place of another one, which it gives."""
+    before = _thread.meter
+    _thread.meter = meter
+    return before
+
+
+def look() -> None:
+    """Raises what ends the run, if anything does; to be called every few milliseconds of work."""
+    meter = _thread.meter
+    if meter.attention:
+        meter.attend()
+
+
+def spend(items: int) -> None:
+    """Charges the run for work on so many items, `LARGE` or more, before it is done; and looks."""
+    _thread.meter.spend(items)
+
+
+def made(items: int) -> None:
+    """Looks before so many items, `LARGE` or more, are made by what charges nothing: opcodes."""
+    _thread.meter.made(items)
+
+
+def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
+    """The values, with a look at every `stride` of them."""
+    left = stride
+    for value in values:
+        left -= 1
+        if not left:
+            look()
+            left = stride
+        yield value
+
+
+def in_blocks(values: list[Any], work: Callable[[list[Any]], Any], size: int = BLOCK) -> list[Any]:
+    """What `work` gives for each block of a list, with a look between two."""
+    found = []
+    for at in range(0, len(values), size):
+        look()
+        found.append(work(values[at : at + size]))
+    return found
