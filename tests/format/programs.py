@@ -78,10 +78,19 @@ _FORMS = (
     "try {{ {} }} catch E(e) {{ {} }}", "async {{ {} }}", "spawn f({})", "await ({})", "(fn (a: Int) {{ {} }})",
     "({}).m(|x| {{ g({}); {} }})", "(throw {})", "f({}, |x| {{ {}; }}, {})",
 )  # fmt: skip
+
+
+def _filled(form: str, parts: tuple[str, ...]) -> str:
+    """An arm ends after a block, whatever follows (L-2.4.2): one that begins with braces stands in parentheses there."""
+    if "match" in form:
+        parts = tuple(f"({part})" if part.startswith("{") else part for part in parts)
+    return form.format(*parts)
+
+
 EXPRESSIONS = st.recursive(
     _LEAVES,
     lambda inner: st.sampled_from(_FORMS).flatmap(
-        lambda form: st.tuples(*[inner] * form.replace("{{", "").count("{}")).map(lambda parts: form.format(*parts))
+        lambda form: st.tuples(*[inner] * form.replace("{{", "").count("{}")).map(lambda parts: _filled(form, parts))
     ),
     max_leaves=25,
 )
@@ -91,6 +100,6 @@ _STATEMENTS = (
     "match ({}) {{ P {{ x, .. }} if {} => {{ }} n @ 1.. => {} }}",
 )  # fmt: skip
 STATEMENTS = st.sampled_from(_STATEMENTS).flatmap(
-    lambda form: st.tuples(*[EXPRESSIONS] * form.replace("{{", "").count("{}")).map(lambda parts: form.format(*parts))
+    lambda form: st.tuples(*[EXPRESSIONS] * form.replace("{{", "").count("{}")).map(lambda parts: _filled(form, parts))
 )
 PROGRAMS = st.lists(STATEMENTS, max_size=5).map(lambda body: f"fn main() {{ {' '.join(body)} }}")
