@@ -97,6 +97,7 @@ E2042 types    error type does not convert
 E2043 types    left side of `??` cannot be absent
 E2044 types    type without a JSON shape
 E2045 types    `spawn` of neither a call nor an `async` block
+E2046 types    comparison that the types decide
 E3001 flow     match is not exhaustive
 E3002 flow     pattern may fail where it must not
 E3003 flow     pattern cannot match the type

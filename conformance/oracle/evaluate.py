@@ -10,7 +10,7 @@ from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
-    inside, join, joined, known, prune)  # fmt: skip
+    inside, join, joined, known, lifted, prune)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
     display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
 
@@ -94,6 +94,9 @@ class Evaluator(Calls):
             conditions, decisive = [self.site(e, scope, BOOL) for e in (node.left, node.right)], operator == "||"
             return BOOL, lambda env: decisive if conditions[0](env) is decisive else conditions[1](env)
         (a, left), (b, right) = self.expr(node.left, scope), self.expr(node.right, scope)
+        if operator in ("==", "!="):
+            of_a, of_b = lifted(a, b)
+            left, right = self.converted(left, of_a, node.left), self.converted(right, of_b, node.right)
         if operator in COMPARISONS:
             return BOOL, lambda env: COMPARISONS[operator](left(env), right(env))
         return _arithmetic_type(operator, a, b), lambda env: arithmetic(operator, left(env), right(env))
