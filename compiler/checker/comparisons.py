@@ -50,7 +50,7 @@ def _lifted(c: Checker, node: ast.Binary, inside: Type, other: Type, operand: as
 
 
 def _with_nil(c: Checker, node: ast.Binary, other: Type) -> Type | None:
-    if other == NIL or not is_present(other) or other == NEVER:
+    if other in (NIL, NEVER) or not is_present(other):
         return None
     return _never(c, node, f"a value of type `{other}` is never `nil`", _nil_help(c, node, other))
 
@@ -61,7 +61,8 @@ def _nil_help(c: Checker, node: ast.Binary, other: Type) -> str:
         asked = "is_err" if node.operator == "==" else "is_ok"
         return f"write `{_source(c, side)}.{asked}()`"
     if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
-        return f"`[…]` panics on a missing key; write `{_source(c, side.receiver)}.get({_source(c, side.index)}) {node.operator} nil`"
+        asked = f"{_source(c, side.receiver)}.get({_source(c, side.index)})"
+        return f"`[…]` panics on a missing key; write `{asked} {node.operator} nil`"
     if other == STRING:
         return f'an empty text is `""`: write `{_source(c, side)} {node.operator} ""`'
     return _without(c, node)

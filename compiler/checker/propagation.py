@@ -9,7 +9,7 @@ from ...vm.values.errors import is_family
 from .. import ast
 from ..decisions import Coercion, ThroughFrom, ToError
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
-from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Type, Union, error, result
+from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
 from .implementing import implementations_of, implements
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
@@ -89,6 +89,9 @@ def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
     """A discarded Result is thrown inside a `try` body (L-5.12.2), elsewhere it draws W0003."""
     sides = generic(found, "Result")
     if not sides:
+        if results_in(found):
+            help = "write `?` behind it, which raises the first Err, `match` on the results, or write `let _ = …;`"
+            c.report("W0003", node.span, f"the Results in the `{found}` are not used", help=help)
         return
     if c.in_try:
         leave(c, Raise(node, sides[1] if str(sides[1]) != "_" else ANY, "statement"))
@@ -114,6 +117,11 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if inside:
         _leave_none(c, node)
         return inside[0]
+    results = results_in(found)
+    if results:
+        node.together = True
+        node.failure = leave(c, Raise(node, join_errors([ANY if error == OPEN else error for _, error in results]), "?"))
+        return values_of(found)
     if found is ERRONEOUS or found == NEVER:
         return found
     if found == ANY:
@@ -121,6 +129,22 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
         return ANY
     help = "use `??` with a default" if isinstance(found, Nilable) else "drop the `?`"
     return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
+
+
+def results_in(type_: Type) -> list[tuple[Type, ...]]:
+    """The sides of the Results that `?` takes apart together: of an Array of them, or a tuple that holds one and nothing of
+    which only the run knows whether it is one (L-3.12.10)."""
+    parts = type_.items if isinstance(type_, Tuple) else generic(type_, "Array") or ()
+    if any(part == ANY or (isinstance(part, Nominal) and part.kind in ("parameter", "trait")) for part in parts):
+        return []
+    return [sides for part in parts if (sides := generic(part, "Result"))]
+
+
+def values_of(type_: Type) -> Type:
+    """What is left of such a type when all of its Results are Ok."""
+    if isinstance(type_, Tuple):
+        return Tuple(tuple([sides[0] if (sides := generic(part, "Result")) else part for part in type_.items]))
+    return array(results_in(type_)[0][0])
 
 
 def _leave_none(c: Checker, node: ast.Propagate) -> None:

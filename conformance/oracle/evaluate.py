@@ -318,17 +318,23 @@ class Evaluator(Calls):
         type_, result = prune(type_), scope.frame.expected
         assert type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known"
         is_option = scope.target is None and result and result[0] == "Option"
-        error_type = type_[2] if type_[0] == "Result" else ("RuntimeError",)
+        parts = [prune(part) for part in type_[1:]] if type_[0] in ("Array", "Tuple") else []
+        errors = [part[2] for part in parts if part[0] == "Result"]
+        error_type = joined(errors) if parts else type_[2] if type_[0] == "Result" else ("RuntimeError",)
         leave = (lambda error: stop(Leave(scope.frame, NONE))) if is_option else self.raiser(error_type, scope)
 
         def run(env: Any) -> Any:
             value = code(env)
+            if isinstance(value, (Arr, Tup)) and parts:
+                bad = next((v for v in value if is_error(v)), None)
+                return type(value)(v.payload[0] if is_good(v) else v for v in value) if bad is None else leave(*bad.payload)
             if not isinstance(value, Case) or value.item.name not in ("Option", "Result"):
                 raise mismatch("Option or Result", value)
             (inner,) = value.payload or (Err("RuntimeError", None, "missing value", {}),)
             return inner if is_good(value) else leave(inner)
 
-        return type_ if type_ == ANY else type_[1], run
+        values = [part[1] if part[0] == "Result" else part for part in parts]
+        return (type_[0], *values) if parts else type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
         result = inside(expected, "Result")
