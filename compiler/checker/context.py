@@ -33,6 +33,7 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
+from .families import foreign_error
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
@@ -253,6 +254,7 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
+        foreign_error(self, node.span, found, wanted)
         node.coercion = coercion
         return NEVER if found == NEVER else wanted
 

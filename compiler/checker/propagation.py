@@ -11,6 +11,7 @@ from ..decisions import Coercion, ThroughFrom, ToError
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
+from .families import foreign_error, never_caught
 from .implementing import implementations_of, implements
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
 from .types import written_type
@@ -57,6 +58,7 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
         help = "add a `catch`" if code == "E3015" else by_impl
         c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
         return None
+    foreign_error(c, raised.node.span, raised.type, wanted)
     return coercion
 
 
@@ -196,6 +198,7 @@ def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: E
     rethrow: list[tuple[Type, Coercion]] = []
     for clause in node.catches:
         _clause(c, clause, earlier)
+        never_caught(c, clause, target.raised)
         earlier.append(clause)
         branches.append((clause.body, _body(c, clause.body, expected)))
     for raised in target.raised:
