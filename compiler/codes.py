@@ -167,6 +167,9 @@ W0012 names    variable in braces that is text
 W0013 types    built-in method of a Map without a call
 W0014 types    `?` that ends a concurrent operand only
 W0015 types    error family that what is thrown does not belong to
+W0016 types    Option, `T?` or Result in a prompt
+W0017 types    Err that becomes the value of a `try`
+W0018 types    unmarked throw in a `try`
 W0401 declare  server or agent without configuration
 W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task

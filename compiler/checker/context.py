@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..brackets import MAX_NESTING
+from ..decisions import ToPrompt
 from ..diagnostics import Diagnostics, Related
 from ..memory_tables import MemoryTables
 from ..nesting import Nesting
@@ -24,6 +25,7 @@ from ..symbols import (
     FunctionScope,
     FunctionSymbol,
     ImplSymbol,
+    Local,
     ModelSymbol,
     Offering,
     StepFunction,
@@ -36,6 +38,7 @@ from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Ty
 from .families import foreign_error
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
+from .prompts import check_prompt
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
 
@@ -133,7 +136,7 @@ class Checker:
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room", "texts",
     )  # fmt: skip
 
     def __init__(
@@ -184,6 +187,7 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions
@@ -255,6 +259,8 @@ class Checker:
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
         foreign_error(self, node.span, found, wanted)
+        if isinstance(coercion, ToPrompt):
+            check_prompt(self, node)
         node.coercion = coercion
         return NEVER if found == NEVER else wanted
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.values.errors import is_family
 from .. import ast
-from ..decisions import Coercion, ThroughFrom, ToError
+from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
@@ -97,8 +97,37 @@ def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
         return
     if c.in_try:
         leave(c, Raise(node, sides[1] if str(sides[1]) != "_" else ANY, "statement"))
+        if not _is_constructor(node):
+            message = "inside `try` this statement throws its Err; anywhere else it would be dropped"
+            c.report("W0018", node.span, message, help=_with_mark(c, node))
     else:
         c.report("W0003", node.span, f"the `{found}` is not used", help="use `?`, `match`, or `let _ = …;`")
+
+
+def uncaught_value(c: Checker, node: ast.Let) -> None:
+    """W0017: the last call of a `try` whose value a `let` keeps is that value, Err or not; its `catch` never sees it."""
+    value = node.value
+    while isinstance(value, ast.GroupExpr):
+        value = value.inner
+    if not isinstance(value, ast.Try) or not value.catches or value.body.result is None:
+        return
+    last = value.body.result
+    if generic(last.type, "Result") and isinstance(last, CALLS) and not _is_constructor(last):
+        message = "the `catch` does not see this Err: it becomes the value of the `try`"
+        c.report("W0017", last.span, message, help=_with_mark(c, last))
+
+
+CALLS = (ast.Call, ast.MethodCall, ast.Await, ast.Pipe)
+
+
+def _with_mark(c: Checker, node: ast.Expr) -> str:
+    """The expression as it is written, with `?` behind it."""
+    written = c.text(node)
+    return "write `?` behind it" if written.endswith("…`") else f"write `{written[1:-1]}?`"
+
+
+def _is_constructor(node: ast.Expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.target, ConstructorCall)
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
