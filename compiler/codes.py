@@ -180,6 +180,7 @@ W0452 declare  one memory in two concurrent operands
 W0453 declare  decay that archives nothing
 W0454 declare  summary that is never made
 W0455 declare  observation that no rule sees
+W0456 declare  window of messages that pinned ones can fill
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}
