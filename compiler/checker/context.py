@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..brackets import MAX_NESTING
-from ..decisions import ToPrompt
 from ..diagnostics import Diagnostics, Related
 from ..memory_tables import MemoryTables
 from ..nesting import Nesting
@@ -35,10 +34,8 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
-from .families import foreign_error
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
-from .prompts import check_prompt
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
 
@@ -109,6 +106,7 @@ class WaitingBounds(NamedTuple):
 
 
 ExpressionRule = Callable[["Checker", Any, Expected], Type]
+Lint = Callable[["Checker", ast.Expr, Type, Type], None]  # the value, its type, and the one expected
 
 # Forms whose first child may itself be such a form: walked from the innermost outward, without recursion.
 SPINES: dict[type[ast.Node], str] = {
@@ -136,7 +134,8 @@ class Checker:
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room", "texts",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "texts", "lints",
     )  # fmt: skip
 
     def __init__(
@@ -145,8 +144,10 @@ class Checker:
         diagnostics: Diagnostics,
         expressions: dict[type[ast.Expr], ExpressionRule],
         mutating: frozenset[str],
+        lints: Sequence[Lint] = (),
     ) -> None:
         self.sources = sources
+        self.lints = lints  # that look at each value that went where a type is expected
         self.mutating = mutating  # names of methods that may change their receiver
         self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
         # expressions that belong to the code around the body they stand in, and the targets and loops they have there
@@ -258,10 +259,9 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
-        foreign_error(self, node.span, found, wanted)
-        if isinstance(coercion, ToPrompt):
-            check_prompt(self, node)
         node.coercion = coercion
+        for lint in self.lints:
+            lint(self, node, found, wanted)
         return NEVER if found == NEVER else wanted
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:

@@ -1,21 +1,17 @@
 """Error families that do not belong where they stand (L-3.12.12, L-3.12.13).
 
 A family in a signature accepts every other one (L-3.3.12), so that nothing refuses them; these warnings tell. Hands on
-`foreign_error` and `never_caught`. Must not know: how errors find their targets.
+`foreign_error`, `foreign_value` and `never_caught`. Must not know: how errors find their targets.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from ...vm.values.errors import FAMILIES, is_family
 from .. import ast
 from ..source import Span
 from ..types import ERROR, Nominal, Type
+from .context import Checker, Raise
 from .relations import generic, is_error, is_text
-
-if TYPE_CHECKING:
-    from .context import Checker, Raise
 
 OF_TEXT = "RuntimeError"  # the family of a text that is thrown (L-3.3.13)
 
@@ -34,6 +30,11 @@ def foreign_error(c: Checker, span: Span, found: Type, wanted: Type) -> None:
     declared = generic(c.function_target.result, "Result") if c.targets else None
     shown = f"-> Result<{declared[0]}, Error>" if declared and declared[1] == wanted else "Error"
     c.report("W0015", span, message, help=f"declare the family of both: `{shown}`")
+
+
+def foreign_value(c: Checker, node: ast.Expr, found: Type, wanted: Type) -> None:
+    """The same for a value that went where an error, or a Result, is expected."""
+    foreign_error(c, node.span, found, wanted)
 
 
 def never_caught(c: Checker, clause: ast.CatchClause, raised: list[Raise]) -> None:

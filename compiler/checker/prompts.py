@@ -1,29 +1,31 @@
 """What a model is sent by mistake: the text of an Option, a `T?` or a Result in a hole of its prompt (L-3.3.15).
 
-Hands on `check_prompt` and `keep_text`. Must not know: which calls take prompts; whoever makes text a prompt asks here.
+Hands on `check_prompt`, `keep_text` and `text_as_prompt`. Must not know: which calls take prompts; who makes text one asks here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .. import ast
 from ..symbols import Local
-from ..types import BOOL, FLOAT, INT, STRING, Nilable, Type
-from .relations import generic
+from ..types import BOOL, FLOAT, INT, PROMPT, STRING, Nilable, Type
+from .context import Checker
+from .relations import generic, is_text
 
-if TYPE_CHECKING:
-    from .context import Checker
-
-DEFAULTS = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"}
+DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"}
 
 
 def keep_text(c: Checker, node: ast.Let) -> None:
     """Remembers the text that an immutable variable is, so that its holes are found where it becomes a prompt."""
     pattern = node.pattern
-    if isinstance(pattern, ast.BindPattern) and isinstance(pattern.binding, Local) and not pattern.binding.mutable:
-        if node.value is not None and node.value.type == STRING:
-            c.texts[pattern.binding] = node.value
+    local = pattern.binding if isinstance(pattern, ast.BindPattern) else None
+    if isinstance(local, Local) and not local.mutable and node.value is not None and node.value.type == STRING:
+        c.texts[local] = node.value
+
+
+def text_as_prompt(c: Checker, node: ast.Expr, found: Type, wanted: Type) -> None:
+    """Looks at text that went where a Prompt is expected."""
+    if wanted == PROMPT and is_text(found):
+        check_prompt(c, node)
 
 
 def check_prompt(c: Checker, text: ast.Expr) -> None:
@@ -35,9 +37,9 @@ def check_prompt(c: Checker, text: ast.Expr) -> None:
                 pending.append(node.inner)
             case ast.Binary(operator="+"):
                 pending += [node.right, node.left]
-            case ast.PathExpr() if isinstance(node.binding, Local) and (kept := c.texts.get(node.binding)) not in (None, *seen):
-                pending.append(kept)
-                seen.add(kept)
+            case ast.PathExpr(binding=Local() as local) if local in c.texts and c.texts[local] not in seen:
+                pending.append(c.texts[local])
+                seen.add(c.texts[local])
             case ast.Interpolation():
                 for part in node.parts:
                     _hole(c, part)

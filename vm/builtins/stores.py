@@ -23,7 +23,7 @@ for _text, _clause, _doc in (
     ("clear() -> Nil", "O-5.4", "Removes every entry."),
     ("set_many(entries: Map<K, V>) -> Nil", "O-5.7", "Writes all entries in one step."),
     ("get_many(keys: Array<K>) -> Map<K, Option<V>>", "O-5.7", "The values of several keys in one step."),
-    ("scope(prefix: String) -> HashMap<K, V>", "O-5.8", "A view of the entries whose keys begin with `prefix:`: what it writes is in the hashmap."),
+    ("scope(prefix: String) -> HashMap<K, V>", "O-5.8", "A view of the keys that begin with `prefix:`: both see them."),
     ("as_ref() -> HashMap<K, V>", "L-6.8.7", "The hashmap itself."),
     ("require(k: K) -> Result<V, HashMapError>", "O-5.13", "The value of a key, or KeyNotFound."),
     ("on_change(k: K, f: fn(Option<V>, Option<V>)) -> Nil", "O-5.9", "Calls f after each change of a key."),
