@@ -217,7 +217,7 @@ def campaign(seed: int, cases: int) -> Figures:
             case(data, honest, total, entered, f"seed {seed}, case {number}")
     # mutants that are all refused, or never get hot, would show nothing
     assert total["accepted"] * 4 > cases, total
-    assert cases < 100 or total["translated"] * 2 > total["accepted"] and total["compared"] * 20 > cases, total
+    assert cases < 100 or total["translated"] * 3 > total["accepted"] and total["compared"] * 20 > cases, total
     return total
 
 
