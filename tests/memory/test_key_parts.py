@@ -33,8 +33,8 @@ def test_keys_of_other_parts_are_refused_by_name(folder: Path) -> None:
 
 
 def test_erase_by_values_is_an_err_that_changes_nothing(folder: Path) -> None:
-    body = 'match m.erase(user: "u") { Ok(n) => emit("erased", n), Err(MemoryError::Store { store, .. }) => emit("of", store), _ => { } }'
-    result = ran(folder, AFTER, body)
+    refused = 'Err(MemoryError::Store { store, .. }) => emit("of", store)'
+    result = ran(folder, AFTER, f'match m.erase(user: "u") {{ Ok(n) => emit("erased", n), {refused}, _ => {{ }} }}')
     assert result.ok and [(one.channel, one.payload) for one in result.emits] == [("of", "m")]
     result = ran(folder, BEFORE, 'emit("kept", m.key(tenant: "t1").len());')
     assert [one.payload for one in result.emits] == [1]
