@@ -260,8 +260,9 @@ class Checker:
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
         node.coercion = coercion
-        for lint in self.lints:
-            lint(self, node, found, wanted)
+        if found is not wanted:
+            for lint in self.lints:
+                lint(self, node, found, wanted)
         return NEVER if found == NEVER else wanted
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
