@@ -89,7 +89,6 @@ MEMORY = """\
 [emit:summary] Do you have lamps? Green ones? And lampshades?
 [emit:shown] system: Prices are in euro.
 [emit:shown] system: [summary] Do you have lamps? Green ones? And lampshades?
-[emit:shown] assistant: offline: Green ones?
 [emit:shown] user: And lampshades?
 [emit:shown] assistant: offline: And lampshades?
 [emit:shown] user: How much is one?
