@@ -34,15 +34,15 @@ LEAVE = """\
 ins, locs, cells, code = pop_frame()
 """
 
-# `tos` is the error; arg is (handler node or None, its cost, values to drop beneath, None leaves as None)
+# `tos` is the Err; arg is (handler node or None, its cost, values to drop beneath, None leaves as None)
 RAISE = """\
 target, cost, drop, _ = arg
 if drop:
     del st[len(st) - drop:]
 if target is None:
-    tos = Err(tos)
     ins, locs, cells, code = pop_frame()
     continue
+tos = taken(tos)
 ins = target
 fuel -= cost
 if fuel < 0:
@@ -248,30 +248,36 @@ locs = new + code.blank if code.blank else new
 cells = [None] * code.cell_count if code.cell_count else NO_CELLS
 """,
     "RETURN": LEAVE,
+    "ERR": """\
+tos = begun(tos, code.way(ins))
+""",
     "TRY": """\
 kind = type(tos)
 if kind is Ok or kind is Some:
     tos = tos.value
     continue
 if kind is Err:
-    tos = tos.value
+    tos = passed(tos, code.way(ins))
 elif tos is NONE_VALUE:
     if arg[3] and arg[0] is None:
         if arg[2]:
             del st[len(st) - arg[2]:]
         ins, locs, cells, code = pop_frame()
         continue
-    tos = missing_value()
+    tos = begun(missing_value(), code.way(ins))
 else:
     raise not_fallible(tos)
 """
     + RAISE,
-    "THROW": RAISE,
+    "THROW": """\
+tos = begun(tos, code.way(ins))
+"""
+    + RAISE,
     "POP_TRY": """\
 if type(tos) is not Err:
     tos = pop()
     continue
-tos = tos.value
+tos = passed(tos, code.way(ins))
 """
     + RAISE,
     "FAIL_MATCH": """\
@@ -352,6 +358,12 @@ fuel -= arg.cost
 if fuel < 0:
     fuel = machine.refill(fuel)
 """,
+    # a return of what may be an Err that no instruction made (L-5.11.12)
+    "RETURN_RESULT": """\
+if type(tos) is Err:
+    marked(tos, code.way(ins))
+"""
+    + LEAVE,
     # what has run often enough is run by the translated tier: `value` is a tuple of what a function gives, False when the
     # interpreter goes on, None when frames of the interpreter stand for those of translated code
     "ENTER": """\
@@ -398,4 +410,4 @@ return
 """,
 }
 
-LINKED_ONLY = ("LINK", "ENTER", "LOOP", "HALT")
+LINKED_ONLY = ("LINK", "ENTER", "LOOP", "HALT", "RETURN_RESULT")

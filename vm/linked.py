@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .values.results import Way
+
 
 def is_error(value: Any) -> bool:
     """Whether it is a struct or enum with `impl Error` (L-3.11.14)."""
@@ -27,7 +29,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults", "inout", "home", "hits",
+        "returns_option", "faults", "inout", "home", "hits", "ways",
     )  # fmt: skip
 
     def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
@@ -48,6 +50,14 @@ class Code:
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)
         self.returns_option = bool(function.flags & im.F_OPTION)
+        self.ways: dict[int, Way] = {}  # by the identity of a node: the way of an error made at the instruction before it
+
+    def way(self, following: Any) -> Way:
+        """The instruction before node `following` as the whole way of an error; none in a function that traces leave out."""
+        found = self.ways.get(id(following))
+        if found is None:
+            found = self.ways[id(following)] = () if self.hidden else ((self, self.home.index_before(self, following)),)
+        return found
 
 
 class LoopSite:

@@ -11,10 +11,11 @@ from .generated.loop import run as run_loop
 from .panics import Panic
 from .scheduler import Scheduler
 from .stores import Stores
-from .values import display, typeof
+from .values import Err, display, share, typeof
 from .values.json import json_fits
 from .values.limits import LONGEST_STRING, limits
 from .values.metering import exchange
+from .ways import begun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .link import Program
     from .linked import Code, LoopSite
     from .tasks import Task
+    from .values.results import Way
     from .waits import HostCall
     from .weight import MemoryGauge
 
@@ -285,14 +287,19 @@ class Machine(Scheduler):
             exchange(meter)
 
     def resume(self, effect: Effect, value: Any) -> None:
-        """Answer an awaited effect with a value of the machine."""
+        """Answer an awaited effect with a value of the machine; an Err that comes from outside begins at the effect (L-5.11.12)."""
         task = effect.task
         if task.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
         task.effect = None
-        task.push(value)
+        task.push(begun(share(value.value), self._here(task)) if type(value) is Err and not value.way else value)
         self.end_calls(task)
         self.ready(task)
+
+    def _here(self, task: Task) -> Way:
+        """The place of a task, that of its innermost function which traces show."""
+        frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
+        return next((code.way(ins) for ins, code in frames if not code.hidden), ())
 
     def panicked(self, task: Task, panic: Panic) -> None:
         """A panic of a task, or of the effect it waited for: raises it, with its place, unless a call of the host contains it."""

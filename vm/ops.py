@@ -464,10 +464,6 @@ def OK(value: Any) -> Any:
     return Ok(value)
 
 
-def ERR(value: Any) -> Any:
-    return Err(value)
-
-
 def UNWRAP(holder: Any) -> Any:
     return holder.value if type(holder) in (Some, Ok, Err) else holder
 

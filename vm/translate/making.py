@@ -39,7 +39,16 @@ class Making(Arithmetic):
         self.made("Ok", [("value", self.pop().text)], ("ok", -1))
 
     def op_ERR(self, operand: int) -> None:
-        self.made("Err", [("value", self.pop().text)], ("err", -1))
+        part, here = self.pop(), self.body.way(self.at)
+        if part.kind[0] in s.SCALARS:
+            self.made("Err", [("value", part.text), ("way", here)], ("err", -1))
+        elif self.failure(part) >= 0:
+            part = self.named(part)
+            way = here if here == "()" else f"{here} if not {part.text}.way else longer({part.text}.way, {here})"
+            self.made("Err", [("value", part.text), ("way", way)], ("err", -1))
+        else:
+            self.give(f"begun({part.text}, {here})", [part], ("err", -1))
+            self.stack[-1].pure = False
 
     def op_ARRAY(self, operand: int) -> None:
         parts = self.taken(operand)
@@ -88,7 +97,7 @@ class Making(Arithmetic):
             return
         name = self.constant(op, operand)
         slots = [("message", self.pop().text), ("family", f"{name}.family"), ("variant", f"{name}.variant")]
-        self.made("ErrorValue", [*slots, ("fields", "{}")], (f"{FAILURE}{operand}", -1))
+        self.made("ErrorValue", [*slots, ("fields", "{}"), ("way", "()")], (f"{FAILURE}{operand}", -1))
 
     # ------------------------------------------------------------ errors taken apart
 

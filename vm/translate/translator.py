@@ -151,7 +151,7 @@ class Translator(Loops):
             self.tried(start, last, name, succs)
         elif name == "THROW" and succs:
             error = self.pop()
-            self.to_handler(start, last, error, succs[0])
+            self.to_handler(start, last, self.marked_error(last, error), succs[0])
         elif name == "THROW":
             self.op_THROW_out()
         else:
@@ -331,10 +331,22 @@ class Translator(Loops):
         error = self.temporary()
         self.at = last  # what follows when it went well has moved it
         wrapped = last in self.body.wraps
-        self.out.append(f"{self.here()}{error} = {self.left_as(part) if wrapped else f'caught({part.text})'}")
+        self.out.append(f"{self.here()}{error} = {self.left_as(part) if wrapped else f'caught({part.text}, {self.body.way(last)})'}")
         self.to_handler(start, last, Entry(error), succs[1])
         self.out = before
         self.out.append(branch)
+
+    def marked_error(self, last: int, error: Entry) -> Entry:
+        """What is thrown to a handler of this function: an error knows its way then."""
+        here = self.body.way(last)
+        if error.kind[0] in s.SCALARS:
+            return error
+        error = self.named(error)
+        if here != "()" and self.failure(error) >= 0:
+            self.out.append(f"{error.text}.way = {here} if not {error.text}.way else longer({error.text}.way, {here})")
+        elif here != "()":
+            self.out.append(f"thrown({error.text}, {here})")
+        return error
 
     def to_handler(self, start: int, last: int, error: Entry, target: tuple[int, bool]) -> None:
         if not error.pure:
