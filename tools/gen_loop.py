@@ -201,7 +201,7 @@ def generate() -> str:
     return HEAD.format(imports=imports, numbers=numbers, marks=marks, fused="{\n" + rows + "}", tree="\n".join(lines))
 
 
-WAYS = ("begun", "marked", "passed", "taken")
+WAYS = ("ErrorValue", "begun", "MOST", "handled", "marked", "shortened", "thrown")
 EXTRA = (
     "method_entry", "exec_call_inout", "changes_self",
     "SUSPENDED", "Invoke", "bad_call", "missing_value", "node_before", "not_fallible", "wrong_length", "debug", "as_panic",

@@ -218,7 +218,7 @@ class Program:
         self._hook_loops(code, nodes, instructions, listing.depths, at)
         unplaced = unplaced_returns(self.verified, code.number)
         for i in unplaced:
-            nodes[i][:] = node(NUMBERS["RETURN_RESULT"], None, nodes[i][2])
+            nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
         apart = self._targets(code, instructions, at) | unplaced
         fuse(code, nodes, [number for _, number, _ in instructions], apart)
         code.nodes = nodes
@@ -272,7 +272,9 @@ class Program:
             target = at[operand]
             return [nodes[target], costs[target]] if op.name == "JUMP" else (nodes[target], costs[target])
         if op.name in ("TRY", "THROW", "POP_TRY"):
-            return self._handler(code, offset, depth, at, nodes, costs)
+            return *self._handler(code, offset, depth, at, nodes, costs), code.way_by(at[offset])
+        if op.name == "ERR":
+            return code.way_by(at[offset])
         return self._resolve(op, operand)
 
     def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:

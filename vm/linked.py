@@ -29,7 +29,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults", "inout", "home", "hits", "ways",
+        "returns_option", "faults", "inout", "home", "hits",
     )  # fmt: skip
 
     def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
@@ -50,14 +50,10 @@ class Code:
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)
         self.returns_option = bool(function.flags & im.F_OPTION)
-        self.ways: dict[int, Way] = {}  # by the identity of a node: the way of an error made at the instruction before it
 
-    def way(self, following: Any) -> Way:
-        """The instruction before node `following` as the whole way of an error; none in a function that traces leave out."""
-        found = self.ways.get(id(following))
-        if found is None:
-            found = self.ways[id(following)] = () if self.hidden else ((self, self.home.index_before(self, following)),)
-        return found
+    def way_by(self, index: int) -> Way:
+        """The way of an error that an instruction makes; none in a function that traces leave out."""
+        return () if self.hidden else ((self, index),)
 
 
 class LoopSite:

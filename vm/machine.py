@@ -299,7 +299,8 @@ class Machine(Scheduler):
     def _here(self, task: Task) -> Way:
         """The place of a task, that of its innermost function which traces show."""
         frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
-        return next((code.way(ins) for ins, code in frames if not code.hidden), ())
+        at = next(((ins, code) for ins, code in frames if not code.hidden), None)
+        return () if at is None else at[1].way_by(self.program.index_before(at[1], at[0]))
 
     def panicked(self, task: Task, panic: Panic) -> None:
         """A panic of a task, or of the effect it waited for: raises it, with its place, unless a call of the host contains it."""

@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     from .values.results import Way
 
 HALF = 16  # places that are kept from the beginning, and from the end
+MOST = 2 * HALF
+
+
+def shortened(way: Way) -> Way:
+    """A way with the middle left out."""
+    gap = way[HALF]
+    left_out, rest = (gap, way[HALF + 1 :]) if type(gap) is int else (0, way[HALF:])
+    beyond = len(rest) - HALF
+    return (*way[:HALF], left_out + beyond, *rest[beyond:])
 
 
 def longer(way: Way, more: Way) -> Way:
     """A way that goes on."""
     way = way + more
-    if len(way) <= 2 * HALF:
-        return way
-    gap = way[HALF]
-    left_out, rest = (gap, way[HALF + 1 :]) if type(gap) is int else (0, way[HALF:])
-    beyond = max(len(rest) - HALF, 0)
-    return (*way[:HALF], left_out + beyond, *rest[beyond:])
+    return way if len(way) <= MOST else shortened(way)
 
 
 def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
@@ -36,36 +40,33 @@ def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
         yield place if type(place) is int else (place[0].label, *place[0].home.place_of(*place))
 
 
-def marked(value: Any, here: Way) -> None:
-    """What a function gives: an Err that nobody knows the place of was made here."""
-    if not value.way:
-        value.way = here
-
-
 def begun(error: Any, here: Way) -> Err:
     """Err(error), made here; an error that a handler has taken goes on."""
-    made = Err(error)
-    made.way = longer(error.way, here) if type(error) is ErrorValue and error.way else here
-    return made
-
-
-def passed(failed: Err, here: Way) -> Err:
-    """An Err that leaves by `?`."""
-    made = Err(failed.value)
-    made.way = longer(failed.way, here) if failed.way else here
-    return made
-
-
-def taken(failed: Err) -> Any:
-    """The error that a handler gets."""
-    error = failed.value
-    if type(error) is ErrorValue:
-        error.way = failed.way
-    return error
+    return Err(error, longer(error.way, here) if type(error) is ErrorValue and error.way else here)
 
 
 def thrown(error: Any, here: Way) -> Any:
-    """The same where no Err was made on the way to the handler."""
+    """The error that goes from here to a handler, without an Err."""
     if type(error) is ErrorValue:
         error.way = longer(error.way, here) if error.way else here
     return error
+
+
+def passed(failed: Err, here: Way) -> Err:
+    """An Err that leaves the function by `?`."""
+    way = failed.way + here
+    return Err(failed.value, way if len(way) <= MOST else shortened(way))
+
+
+def handled(failed: Err, here: Way) -> Any:
+    """The error that goes by `?` to a handler."""
+    error = failed.value
+    if type(error) is ErrorValue:
+        error.way = longer(failed.way, here)
+    return error
+
+
+def marked(failed: Err, here: Way) -> None:
+    """An Err that a function gives: one whose place nobody knows was made here."""
+    if not failed.way:
+        failed.way = here

@@ -73,7 +73,7 @@ from ..dispatch import (
     not_fallible,
     wrong_length,
 )
-from ..ways import begun, marked, passed, taken
+from ..ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -1399,7 +1399,7 @@ def run(machine, task):
                         if op >= 19:
                             # RETURN_RESULT
                             if type(tos) is Err:
-                                marked(tos, code.way(ins))
+                                marked(tos, arg)
                             ins, locs, cells, code = pop_frame()
                             continue
                         # LOAD_OWN__SWAP__CALL_BUILTIN__POP
@@ -2222,24 +2222,24 @@ def run(machine, task):
                             if kind is Ok or kind is Some:
                                 tos = tos.value
                                 continue
-                            if kind is Err:
-                                tos = passed(tos, code.way(ins))
-                            elif tos is NONE_VALUE:
+                            if tos is NONE_VALUE:
                                 if arg[3] and arg[0] is None:
                                     if arg[2]:
                                         del st[len(st) - arg[2]:]
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = begun(missing_value(), code.way(ins))
-                            else:
+                                tos = Err(missing_value())
+                            elif kind is not Err:
                                 raise not_fallible(tos)
-                            target, cost, drop, _ = arg
+                            target, cost, drop, _, here = arg
                             if drop:
                                 del st[len(st) - drop:]
                             if target is None:
+                                here = tos.way + here
+                                tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
                                 ins, locs, cells, code = pop_frame()
                                 continue
-                            tos = taken(tos)
+                            tos = handled(tos, here)
                             ins = target
                             fuel -= cost
                             if fuel < 0:
@@ -2525,14 +2525,14 @@ def run(machine, task):
                         continue
                     if op < 104:
                         # THROW
-                        tos = begun(tos, code.way(ins))
-                        target, cost, drop, _ = arg
+                        target, cost, drop, _, here = arg
                         if drop:
                             del st[len(st) - drop:]
                         if target is None:
+                            tos = begun(tos, here) if type(tos) is ErrorValue and tos.way else Err(tos, here)
                             ins, locs, cells, code = pop_frame()
                             continue
-                        tos = taken(tos)
+                        tos = thrown(tos, here)
                         ins = target
                         fuel -= cost
                         if fuel < 0:
@@ -4118,7 +4118,7 @@ def run(machine, task):
                             continue
                         if op < 235:
                             # ERR
-                            tos = begun(tos, code.way(ins))
+                            tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
                             continue
                         # FAIL_LENGTH
                         raise wrong_length(arg, tos)
@@ -5203,97 +5203,48 @@ def run(machine, task):
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op >= 347:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 345:
-                    if op < 346:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 344:
-                    # POP__LOAD__CONST__ADD_INT__STORE
-                    o1, o2, o4 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o4] = v1
-                    tos = pop()
-                    continue
-                if op >= 342:
-                    if op < 343:
-                        # PIPELINE
-                        push(tos)
-                        tos = arg
-                        continue
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
-                        continue
-                    tos = passed(tos, code.way(ins))
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    tos = taken(tos)
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 338:
-                    if op < 340:
-                        if op < 339:
-                            # OK
-                            tos = Ok(tos)
+                if op < 339:
+                    if op >= 335:
+                        if op < 337:
+                            if op < 336:
+                                # NE_INT__JUMP_UNLESS
+                                o1, = arg
+                                v1 = pop()
+                                if not (v1 != tos):
+                                    tos = pop()
+                                    ins, cost = o1
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                tos = pop()
+                                continue
+                            # NIL
+                            push(tos)
+                            tos = None
                             continue
-                        # OK__RETURN
-                        v1 = Ok(tos)
-                        tos = v1
-                        ins, locs, cells, code = pop_frame()
+                        if op < 338:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
+                        # OK
+                        tos = Ok(tos)
                         continue
-                    if op < 341:
-                        # PARALLEL
-                        value = machine.parallel(task, arg, cells, pop(), tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
-                    continue
-                if op >= 335:
-                    if op < 336:
-                        # NE_INT__JUMP_UNLESS
+                    if op >= 333:
+                        if op < 334:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
+                        # NE_INT__JUMP_IF
                         o1, = arg
                         v1 = pop()
-                        if not (v1 != tos):
+                        if (v1 != tos):
                             tos = pop()
                             ins, cost = o1
                             fuel -= cost
@@ -5302,40 +5253,25 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 337:
-                        # NIL
+                    if op < 332:
+                        # NEXT__SHARE
+                        o0, = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if type(v1) not in PLAIN:
+                            share(v1)
                         push(tos)
-                        tos = None
+                        tos = v1
                         continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                if op >= 333:
-                    if op < 334:
-                        # NE_INT
-                        a = pop()
-                        tos = a != tos
-                        continue
-                    # NE_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 != tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 332:
-                    # NEXT__SHARE
-                    o0, = arg
+                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
+                    o0, o2, o3, o4, o5, o6, o7 = arg
                     for v1 in tos:
                         break
                     else:
@@ -5347,32 +5283,97 @@ def run(machine, task):
                         continue
                     if type(v1) not in PLAIN:
                         share(v1)
+                    locs[o2] = v1
+                    locs[o4] = locs[o3]
+                    v2 = locs[o5]
+                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 343:
+                    if op < 341:
+                        if op < 340:
+                            # OK__RETURN
+                            v1 = Ok(tos)
+                            tos = v1
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 342:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # PIPELINE
                     push(tos)
-                    tos = v1
+                    tos = arg
                     continue
-                # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
-                o0, o2, o3, o4, o5, o6, o7 = arg
-                for v1 in tos:
-                    break
-                else:
+                if op < 344:
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    target, cost, drop, _, here = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        here = tos.way + here
+                        tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    tos = handled(tos, here)
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 346:
+                    if op < 345:
+                        # POP__LOAD__CONST__ADD_INT__STORE
+                        o1, o2, o4 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 347:
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
                     tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if type(v1) not in PLAIN:
-                    share(v1)
-                locs[o2] = v1
-                locs[o4] = locs[o3]
-                v2 = locs[o5]
-                if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # PRINTLN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
             if op >= 365:
                 if op < 367:
                     if op < 366:

@@ -38,7 +38,7 @@ from ..values.arithmetic import float_div
 from ..values.limits import check_concat, collection_too_long, concat, join
 from ..values.numerals import WHITE_SPACE
 from ..values.sharing import PLAIN
-from ..ways import begun, longer, marked, passed, taken, thrown
+from ..ways import begun, handled, longer, marked, passed, thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,11 +141,7 @@ def no_arm(value: Any) -> Panic:
 
 def err_of(value: Any, here: Any) -> Any:
     """What a function gives whose `?` met Err or None."""
-    if type(value) is Err:
-        return passed(value, here)
-    if value is NONE:
-        return begun(missing_value(), here)
-    raise not_fallible(value)
+    return passed(failed(value), here)
 
 
 def none_or_err(value: Any, here: Any) -> Any:
@@ -155,7 +151,16 @@ def none_or_err(value: Any, here: Any) -> Any:
 
 def caught(value: Any, here: Any) -> Any:
     """The error that a handler gets of `?` on Err or None."""
-    return taken(err_of(value, here))
+    return handled(failed(value), here)
+
+
+def failed(value: Any) -> Err:
+    """The Err that `?` has met."""
+    if type(value) is Err:
+        return value
+    if value is NONE:
+        return Err(missing_value())
+    raise not_fallible(value)
 
 
 NAMES: dict[str, Any] = {

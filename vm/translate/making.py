@@ -44,8 +44,7 @@ class Making(Arithmetic):
             self.made("Err", [("value", part.text), ("way", here)], ("err", -1))
         elif self.failure(part) >= 0:
             part = self.named(part)
-            way = here if here == "()" else f"{here} if not {part.text}.way else longer({part.text}.way, {here})"
-            self.made("Err", [("value", part.text), ("way", way)], ("err", -1))
+            self.made("Err", [("value", part.text), ("way", self.way_with(part, here))], ("err", -1))
         else:
             self.give(f"begun({part.text}, {here})", [part], ("err", -1))
             self.stack[-1].pure = False
@@ -98,6 +97,12 @@ class Making(Arithmetic):
         name = self.constant(op, operand)
         slots = [("message", self.pop().text), ("family", f"{name}.family"), ("variant", f"{name}.variant")]
         self.made("ErrorValue", [*slots, ("fields", "{}"), ("way", "()")], (f"{FAILURE}{operand}", -1))
+
+    def way_with(self, error: Entry, here: str) -> str:
+        """The way of a built-in error that was made here, with the places that it passes now."""
+        if here == "()" or self.out[-1:] == [f"{error.text}.way = ()"]:
+            return here
+        return f"{here} if not {error.text}.way else longer({error.text}.way, {here})"
 
     # ------------------------------------------------------------ errors taken apart
 

@@ -343,7 +343,8 @@ class Translator(Loops):
             return error
         error = self.named(error)
         if here != "()" and self.failure(error) >= 0:
-            self.out.append(f"{error.text}.way = {here} if not {error.text}.way else longer({error.text}.way, {here})")
+            made = f"{error.text}.way = {self.way_with(error, here)}"
+            self.out[-1:] = [made] if self.out[-1:] == [f"{error.text}.way = ()"] else [*self.out[-1:], made]
         elif here != "()":
             self.out.append(f"thrown({error.text}, {here})")
         return error

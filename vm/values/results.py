@@ -59,9 +59,9 @@ class Err:
     __slots__ = ("value", "shared", "way")
     type_name = "Result"
 
-    def __init__(self, value: Any = None) -> None:
+    def __init__(self, value: Any = None, way: Way = ()) -> None:
         self.value = value
-        self.way: Way = ()
+        self.way = way
 
     def __repr__(self) -> str:
         return f"Err({self.value!r})"
