@@ -72,7 +72,7 @@ class Outcome:
     @property
     def trace(self) -> tuple[Any, ...]:
         """Where the error was made and what it passed, as function, file, line and column; a number where places are left out
-        (L-5.11.12). Of a panic its frames."""
+        (L-5.11.3). Of a panic its frames."""
         if self.panic is not None:
             return self.panic.trace
         return tuple(frames(self.value.way)) if type(self.value) is Err else ()

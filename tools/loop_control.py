@@ -34,8 +34,8 @@ LEAVE = """\
 ins, locs, cells, code = pop_frame()
 """
 
-# arg is (handler node or None, its cost, values to drop beneath, None leaves as None, the way of what is raised here). LEAVING and
-# HANDLED make of `tos` what the function gives, and what the handler gets (vm/ways.py)
+# arg is (handler node or None, its cost, values to drop beneath, None leaves as None, the way of what is raised here). LEAVING
+# and HANDLED make of `tos` what the function gives, and what the handler gets (vm/ways.py)
 RAISE = """\
 target, cost, drop, _, here = arg
 if drop:
@@ -357,7 +357,7 @@ fuel -= arg.cost
 if fuel < 0:
     fuel = machine.refill(fuel)
 """,
-    # a return of what may be an Err that no instruction made (L-5.11.12)
+    # a return of what may be an Err that no instruction made (L-5.11.3)
     "RETURN_RESULT": """\
 if type(tos) is Err:
     marked(tos, arg)

@@ -287,7 +287,7 @@ class Machine(Scheduler):
             exchange(meter)
 
     def resume(self, effect: Effect, value: Any) -> None:
-        """Answer an awaited effect with a value of the machine; an Err that comes from outside begins at the effect (L-5.11.12)."""
+        """Answer an awaited effect with a value of the machine; an Err from outside was made where the effect is (L-5.11.3)."""
         task = effect.task
         if task.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")

@@ -464,6 +464,10 @@ def OK(value: Any) -> Any:
     return Ok(value)
 
 
+def ERR_FROM(failed: Any, error: Any) -> Any:
+    return Err(error, failed.way if type(failed) is Err else ())
+
+
 def UNWRAP(holder: Any) -> Any:
     return holder.value if type(holder) in (Some, Ok, Err) else holder
 

@@ -1,4 +1,4 @@
-"""Which returns of a function may give an Err that no instruction of the program made (L-5.11.12).
+"""Which returns of a function may give an Err that no instruction of the program made (L-5.11.3).
 
 Hands on `unplaced_returns`. Must not know: values, linked code.
 """

@@ -318,141 +318,142 @@ NUMBERS = {
     "EQ_INT__JUMP_IF": 232,
     "EQ_INT__JUMP_UNLESS": 233,
     "ERR": 234,
-    "FAIL_LENGTH": 235,
-    "FAIL_MATCH": 236,
-    "FALSE": 237,
-    "FIELD_OWN": 238,
-    "FILL": 239,
-    "FLUSH": 240,
-    "GE": 241,
-    "GET_ELEMENT": 242,
-    "GET_ERROR": 243,
-    "GET_FIELD": 244,
-    "GET_PAYLOAD": 245,
-    "GE_INT": 246,
-    "GE_INT__JUMP_IF": 247,
-    "GE_INT__JUMP_UNLESS": 248,
-    "GT": 249,
-    "GT_INT__JUMP_IF": 250,
-    "HALT": 251,
-    "HASHMAP": 252,
-    "INDEX": 253,
-    "INDEX_ARRAY__STORE": 254,
-    "INDEX_OWN": 255,
-    "INT_TO_FLOAT": 256,
-    "IS_ABSENT": 257,
-    "IS_ERR": 258,
-    "IS_ERROR": 259,
-    "IS_NIL": 260,
-    "IS_OK": 261,
-    "IS_SOME": 262,
-    "IS_VARIANT": 263,
-    "IS_VARIANT__JUMP_UNLESS": 264,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 265,
-    "JUMP_UNLESS__JUMP": 266,
-    "LE": 267,
-    "LEDGER": 268,
-    "LENGTH": 269,
-    "LE_INT": 270,
-    "LE_INT__JUMP_IF": 271,
-    "LE_INT__JUMP_UNLESS": 272,
-    "LOAD_CELL": 273,
-    "LOAD_OWN__LOAD__INDEX_OWN": 274,
-    "LOAD_OWN__LOAD__SET_INDEX": 275,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 276,
-    "LOAD__ADD_FLOAT": 277,
-    "LOAD__CONST__ADD_INT": 278,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 279,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 280,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 282,
-    "LOAD__CONST__MUL_INT__STORE": 283,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 284,
-    "LOAD__CONST__REM_INT": 285,
-    "LOAD__CONST__SUB_INT__STORE": 286,
-    "LOAD__EQ_INT__JUMP_UNLESS": 287,
-    "LOAD__GET_PAYLOAD": 288,
-    "LOAD__GE_INT__JUMP_UNLESS": 289,
-    "LOAD__GT_INT__JUMP_UNLESS": 290,
-    "LOAD__INDEX_ARRAY": 291,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 292,
-    "LOAD__JUMP_UNLESS": 293,
-    "LOAD__LE_INT__JUMP_UNLESS": 294,
-    "LOAD__LOAD__ADD_FLOAT": 295,
-    "LOAD__LOAD__ADD_INT": 296,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 297,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 298,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 299,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 300,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 301,
-    "LOAD__LOAD__MUL_FLOAT": 302,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 303,
-    "LOAD__LOAD__MUL_INT": 304,
-    "LOAD__LOAD__MUL_INT__STORE": 305,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 306,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 307,
-    "LOAD__LOAD__SUB_FLOAT": 308,
-    "LOAD__LOAD__SUB_INT": 309,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 310,
-    "LOAD__LT_INT__JUMP_UNLESS": 311,
-    "LOAD__MUL_FLOAT": 312,
-    "LOAD__MUL_INT": 313,
-    "LOAD__NE_INT__JUMP_UNLESS": 314,
-    "LOAD__SUB_FLOAT": 315,
-    "LOAD__SUB_INT": 316,
-    "LT": 317,
-    "LT_INT": 318,
-    "LT_INT__JUMP_IF": 319,
-    "LT_INT__JUMP_UNLESS": 320,
-    "MAP": 321,
-    "MCP": 322,
-    "MEMBER_OWN": 323,
-    "MEMORY": 324,
-    "MODEL": 325,
-    "MUL": 326,
-    "NE": 327,
-    "NEG": 328,
-    "NEG_INT": 329,
-    "NEW_CELL": 330,
-    "NEXT__SHARE": 331,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 332,
-    "NE_INT": 333,
-    "NE_INT__JUMP_IF": 334,
-    "NE_INT__JUMP_UNLESS": 335,
-    "NIL": 336,
-    "NOT": 337,
-    "OK": 338,
-    "OK__RETURN": 339,
-    "PARALLEL": 340,
-    "PARSE_AS": 341,
-    "PIPELINE": 342,
-    "POP_TRY": 343,
-    "POP__LOAD__CONST__ADD_INT__STORE": 344,
-    "POW": 345,
-    "PRINT": 346,
-    "PRINTLN": 347,
-    "RACE": 348,
-    "REM": 349,
-    "REM_INT": 350,
-    "SCHEMA": 351,
-    "SETTLE": 352,
-    "SET_ELEMENT": 353,
-    "SET_INDEX": 354,
-    "SET_MEMBER": 355,
-    "SET_PART": 356,
-    "SHARE": 357,
-    "SLIDE": 358,
-    "START": 359,
-    "STORE_CELL": 360,
-    "STORE__LOAD__GET_ELEMENT": 361,
-    "STORE__LOAD__LOAD__SHARE": 362,
-    "STORE__LOAD__STORE__LOAD": 363,
-    "SUB": 364,
-    "SUB_INT": 365,
-    "SWAP": 366,
-    "TOOL": 367,
-    "TRUE": 368,
-    "WRAP": 369,
+    "ERR_FROM": 235,
+    "FAIL_LENGTH": 236,
+    "FAIL_MATCH": 237,
+    "FALSE": 238,
+    "FIELD_OWN": 239,
+    "FILL": 240,
+    "FLUSH": 241,
+    "GE": 242,
+    "GET_ELEMENT": 243,
+    "GET_ERROR": 244,
+    "GET_FIELD": 245,
+    "GET_PAYLOAD": 246,
+    "GE_INT": 247,
+    "GE_INT__JUMP_IF": 248,
+    "GE_INT__JUMP_UNLESS": 249,
+    "GT": 250,
+    "GT_INT__JUMP_IF": 251,
+    "HALT": 252,
+    "HASHMAP": 253,
+    "INDEX": 254,
+    "INDEX_ARRAY__STORE": 255,
+    "INDEX_OWN": 256,
+    "INT_TO_FLOAT": 257,
+    "IS_ABSENT": 258,
+    "IS_ERR": 259,
+    "IS_ERROR": 260,
+    "IS_NIL": 261,
+    "IS_OK": 262,
+    "IS_SOME": 263,
+    "IS_VARIANT": 264,
+    "IS_VARIANT__JUMP_UNLESS": 265,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 266,
+    "JUMP_UNLESS__JUMP": 267,
+    "LE": 268,
+    "LEDGER": 269,
+    "LENGTH": 270,
+    "LE_INT": 271,
+    "LE_INT__JUMP_IF": 272,
+    "LE_INT__JUMP_UNLESS": 273,
+    "LOAD_CELL": 274,
+    "LOAD_OWN__LOAD__INDEX_OWN": 275,
+    "LOAD_OWN__LOAD__SET_INDEX": 276,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 277,
+    "LOAD__ADD_FLOAT": 278,
+    "LOAD__CONST__ADD_INT": 279,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 280,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 281,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 282,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 283,
+    "LOAD__CONST__MUL_INT__STORE": 284,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 285,
+    "LOAD__CONST__REM_INT": 286,
+    "LOAD__CONST__SUB_INT__STORE": 287,
+    "LOAD__EQ_INT__JUMP_UNLESS": 288,
+    "LOAD__GET_PAYLOAD": 289,
+    "LOAD__GE_INT__JUMP_UNLESS": 290,
+    "LOAD__GT_INT__JUMP_UNLESS": 291,
+    "LOAD__INDEX_ARRAY": 292,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 293,
+    "LOAD__JUMP_UNLESS": 294,
+    "LOAD__LE_INT__JUMP_UNLESS": 295,
+    "LOAD__LOAD__ADD_FLOAT": 296,
+    "LOAD__LOAD__ADD_INT": 297,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 298,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 299,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 300,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 301,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 302,
+    "LOAD__LOAD__MUL_FLOAT": 303,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 304,
+    "LOAD__LOAD__MUL_INT": 305,
+    "LOAD__LOAD__MUL_INT__STORE": 306,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 307,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 308,
+    "LOAD__LOAD__SUB_FLOAT": 309,
+    "LOAD__LOAD__SUB_INT": 310,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 311,
+    "LOAD__LT_INT__JUMP_UNLESS": 312,
+    "LOAD__MUL_FLOAT": 313,
+    "LOAD__MUL_INT": 314,
+    "LOAD__NE_INT__JUMP_UNLESS": 315,
+    "LOAD__SUB_FLOAT": 316,
+    "LOAD__SUB_INT": 317,
+    "LT": 318,
+    "LT_INT": 319,
+    "LT_INT__JUMP_IF": 320,
+    "LT_INT__JUMP_UNLESS": 321,
+    "MAP": 322,
+    "MCP": 323,
+    "MEMBER_OWN": 324,
+    "MEMORY": 325,
+    "MODEL": 326,
+    "MUL": 327,
+    "NE": 328,
+    "NEG": 329,
+    "NEG_INT": 330,
+    "NEW_CELL": 331,
+    "NEXT__SHARE": 332,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 333,
+    "NE_INT": 334,
+    "NE_INT__JUMP_IF": 335,
+    "NE_INT__JUMP_UNLESS": 336,
+    "NIL": 337,
+    "NOT": 338,
+    "OK": 339,
+    "OK__RETURN": 340,
+    "PARALLEL": 341,
+    "PARSE_AS": 342,
+    "PIPELINE": 343,
+    "POP_TRY": 344,
+    "POP__LOAD__CONST__ADD_INT__STORE": 345,
+    "POW": 346,
+    "PRINT": 347,
+    "PRINTLN": 348,
+    "RACE": 349,
+    "REM": 350,
+    "REM_INT": 351,
+    "SCHEMA": 352,
+    "SETTLE": 353,
+    "SET_ELEMENT": 354,
+    "SET_INDEX": 355,
+    "SET_MEMBER": 356,
+    "SET_PART": 357,
+    "SHARE": 358,
+    "SLIDE": 359,
+    "START": 360,
+    "STORE_CELL": 361,
+    "STORE__LOAD__GET_ELEMENT": 362,
+    "STORE__LOAD__LOAD__SHARE": 363,
+    "STORE__LOAD__STORE__LOAD": 364,
+    "SUB": 365,
+    "SUB_INT": 366,
+    "SWAP": 367,
+    "TOOL": 368,
+    "TRUE": 369,
+    "WRAP": 370,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -827,6 +828,7 @@ MARKS = (
     (False, False),
     (False, False),
     (False, False),
+    (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -859,26 +861,26 @@ FUSED = {
     ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
     ('EQ_INT', 'JUMP_IF'): (232, 0),
     ('EQ_INT', 'JUMP_UNLESS'): (233, 0),
-    ('GE_INT', 'JUMP_IF'): (247, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (248, 0),
-    ('GT_INT', 'JUMP_IF'): (250, 0),
+    ('GE_INT', 'JUMP_IF'): (248, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (249, 0),
+    ('GT_INT', 'JUMP_IF'): (251, 0),
     ('GT_INT', 'JUMP_UNLESS'): (81, 0),
     ('INDEX_ARRAY', 'GET_FIELD'): (167, 0),
-    ('INDEX_ARRAY', 'STORE'): (254, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (264, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (265, 0),
-    ('JUMP_UNLESS', 'JUMP'): (266, 0),
+    ('INDEX_ARRAY', 'STORE'): (255, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (265, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (266, 0),
+    ('JUMP_UNLESS', 'JUMP'): (267, 0),
     ('JUMP_UNLESS', 'LOAD'): (12, 0),
     ('JUMP_UNLESS', 'LOAD', 'CONST'): (51, 0),
     ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (131, 3),
     ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
     ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (77, 4),
-    ('LE_INT', 'JUMP_IF'): (271, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (272, 0),
-    ('LOAD', 'ADD_FLOAT'): (277, 0),
+    ('LE_INT', 'JUMP_IF'): (272, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (273, 0),
+    ('LOAD', 'ADD_FLOAT'): (278, 0),
     ('LOAD', 'ADD_INT'): (128, 1),
     ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (278, 2),
+    ('LOAD', 'CONST', 'ADD_INT'): (279, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (149, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (48, 6),
@@ -887,26 +889,26 @@ FUSED = {
     ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (279, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (280, 0),
     ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (280, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (281, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (282, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (281, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (282, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (283, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
     ('LOAD', 'CONST', 'MUL_INT'): (171, 2),
     ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (283, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (284, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (284, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (285, 2),
     ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (285, 2),
+    ('LOAD', 'CONST', 'REM_INT'): (286, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
     ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
     ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (286, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (287, 2),
     ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (287, 0),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (288, 0),
     ('LOAD', 'GET_ELEMENT'): (106, 0),
     ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
     ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
@@ -916,22 +918,22 @@ FUSED = {
     ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
     ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
     ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (205, 6),
-    ('LOAD', 'GET_PAYLOAD'): (288, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (289, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (290, 0),
-    ('LOAD', 'INDEX_ARRAY'): (291, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (292, 1),
+    ('LOAD', 'GET_PAYLOAD'): (289, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (290, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (291, 0),
+    ('LOAD', 'INDEX_ARRAY'): (292, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (293, 1),
     ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (169, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (293, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (294, 0),
+    ('LOAD', 'JUMP_UNLESS'): (294, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (295, 0),
     ('LOAD', 'LOAD'): (75, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (295, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (296, 2),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (296, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (297, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
     ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (49, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (190, 2),
@@ -941,9 +943,9 @@ FUSED = {
     ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 6),
     ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
     ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (297, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (298, 0),
     ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (298, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (299, 0),
     ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (172, 0),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (73, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
@@ -955,13 +957,13 @@ FUSED = {
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (299, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (300, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (148, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (300, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (301, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (301, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (302, 2),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
@@ -973,27 +975,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (302, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (303, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (303, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (304, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (168, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (304, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (305, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (306, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (307, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (305, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (306, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (307, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (308, 0),
     ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (308, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (309, 2),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (309, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (310, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (310, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (311, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
     ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (202, 3),
     ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (311, 0),
-    ('LOAD', 'MUL_FLOAT'): (312, 0),
-    ('LOAD', 'MUL_INT'): (313, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (314, 0),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (312, 0),
+    ('LOAD', 'MUL_FLOAT'): (313, 0),
+    ('LOAD', 'MUL_INT'): (314, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (315, 0),
     ('LOAD', 'OK', 'RETURN'): (200, 0),
     ('LOAD', 'RETURN'): (126, 0),
     ('LOAD', 'SHARE'): (189, 0),
@@ -1004,22 +1006,22 @@ FUSED = {
     ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
     ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (186, 7),
     ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 5),
-    ('LOAD', 'SUB_FLOAT'): (315, 0),
-    ('LOAD', 'SUB_INT'): (316, 1),
+    ('LOAD', 'SUB_FLOAT'): (316, 0),
+    ('LOAD', 'SUB_INT'): (317, 1),
     ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (99, 2),
     ('LOAD_OWN', 'LOAD'): (78, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (274, 2),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (275, 2),
     ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (275, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (276, 2),
     ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (129, 2),
     ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (319, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (320, 0),
-    ('NEXT', 'SHARE'): (331, 0),
+    ('LT_INT', 'JUMP_IF'): (320, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (321, 0),
+    ('NEXT', 'SHARE'): (332, 0),
     ('NEXT', 'SHARE', 'STORE'): (20, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (125, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (332, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (333, 0),
     ('NEXT', 'STORE'): (33, 0),
     ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (127, 0),
     ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
@@ -1031,18 +1033,18 @@ FUSED = {
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
     ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (334, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (335, 0),
-    ('OK', 'RETURN'): (339, 0),
+    ('NE_INT', 'JUMP_IF'): (335, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (336, 0),
+    ('OK', 'RETURN'): (340, 0),
     ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (344, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (345, 3),
     ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
     ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (55, 5),
     ('SHARE', 'STORE'): (79, 0),
     ('STORE', 'JUMP'): (155, 0),
     ('STORE', 'LOAD'): (68, 0),
     ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (361, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (362, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
     ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
@@ -1050,12 +1052,12 @@ FUSED = {
     ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
     ('STORE', 'LOAD', 'LOAD'): (150, 0),
     ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (188, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (362, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (363, 0),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (363, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (364, 0),
     ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (104, 4),
     ('CALL_BUILTIN', 'POP'): (96, 0),
     ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (276, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (277, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
     ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
@@ -4083,145 +4085,133 @@ def run(machine, task):
                         tos = v4
                         ins, locs, cells, code = pop_frame()
                         continue
-                    if op < 209:
-                        if op < 207:
-                            # INDEX_ARRAY
-                            array = pop()
-                            items = array.items
-                            if 0 <= tos < len(items):
-                                tos = items[tos]
+                    if op < 221:
+                        if op < 209:
+                            if op < 207:
+                                # INDEX_ARRAY
+                                array = pop()
+                                items = array.items
+                                if 0 <= tos < len(items):
+                                    tos = items[tos]
+                                    continue
+                                tos = index_out_of_range(tos, len(items))
                                 continue
-                            tos = index_out_of_range(tos, len(items))
+                            if op < 208:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # AGENT
+                            push(tos)
+                            tos = arg
                             continue
-                        if op < 208:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
+                        if op >= 218:
+                            if op < 219:
+                                # CHECK_PAYLOAD
+                                tos = check(tos, arg, 'P415')
+                                continue
+                            if op < 220:
+                                # CLOSURE
+                                push(tos)
+                                tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                                continue
+                            # CONCAT__STORE
+                            target, = arg
+                            left = pop()
+                            if (len(left) + len(tos)) * 4 > limits.surely:
+                                check_concat(left, tos)
+                            if locs[target] is left:
+                                locs[target] = None
+                            left += tos
+                            locs[target] = left
+                            tos = pop()
                             continue
-                        # AGENT
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op >= 233:
-                        if op < 234:
-                            # EQ_INT__JUMP_UNLESS
-                            o1, = arg
-                            v1 = pop()
-                            if not (v1 == tos):
+                        if op >= 214:
+                            if op < 216:
+                                if op < 215:
+                                    # CAST
+                                    tos = cast(tos, arg)
+                                    continue
+                                # CELL_OWN
+                                push(tos)
+                                cell = cells[arg]
+                                if getattr(cell.value, 'shared', False):
+                                    cell.value = own(cell.value)
+                                tos = cell.value
+                                continue
+                            if op < 217:
+                                # CHANGES_SELF
+                                tos = changes_self(machine, tos, arg)
+                                continue
+                            # CHECK
+                            tos = check(tos, arg)
+                            continue
+                        if op < 211:
+                            if op < 210:
+                                # ASK
+                                timeout = tos
+                                payload = pop()
+                                channel = pop()
                                 tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
+                                machine.ask(task, channel, payload, timeout)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            # AWAIT
+                            value = machine.await_value(task, tos)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
                             continue
-                        if op < 235:
-                            # ERR
-                            tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                        if op < 212:
+                            # AWAIT_ALL
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.join(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
                             continue
-                        # FAIL_LENGTH
-                        raise wrong_length(arg, tos)
-                    if op >= 230:
-                        if op < 231:
-                            # EMIT
-                            payload = tos
-                            channel = pop()
+                        if op < 213:
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
                             tos = pop()
-                            machine.emit(task, channel, payload)
+                            machine.suspend(task, arg.effect, payload)
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if op < 232:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # EQ_INT__JUMP_IF
-                        o1, = arg
-                        v1 = pop()
-                        if (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                        # CALL_INOUT
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_inout(machine, pop(), arg, new)
                         tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                         continue
-                    if op >= 228:
-                        if op < 229:
-                            # CONST__NE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos != o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o2, o4 = arg
-                        if tos >= 0 and o0 > 0:
-                            v1 = tos % o0
-                        else:
-                            v1 = int_rem(tos, o0)
-                        if not (v1 == o2):
-                            tos = pop()
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 226:
-                        if op < 227:
-                            # CONST__LT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos < o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__MUL_INT
-                        o0, = arg
-                        v1 = tos * o0 if tos < o0 else tos * o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        tos = v1
-                        continue
-                    if op >= 224:
-                        if op < 225:
-                            # CONST__JUMP_UNLESS
-                            o0, o1 = arg
-                            if o0 is False:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if o0 is not True:
-                                raise not_bool(o0)
-                            continue
-                        # CONST__LE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos <= o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 221:
+                    if op < 224:
                         if op < 222:
                             # CONFIGURE
                             machine.configure(arg, tos)
@@ -4250,123 +4240,140 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op >= 218:
-                        if op < 219:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
+                    if op < 226:
+                        if op < 225:
+                            # CONST__JUMP_UNLESS
+                            o0, o1 = arg
+                            if o0 is False:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if o0 is not True:
+                                raise not_bool(o0)
                             continue
-                        if op < 220:
-                            # CLOSURE
-                            push(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        # CONST__LE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos <= o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # CONCAT__STORE
-                        target, = arg
-                        left = pop()
-                        if (len(left) + len(tos)) * 4 > limits.surely:
-                            check_concat(left, tos)
-                        if locs[target] is left:
-                            locs[target] = None
-                        left += tos
-                        locs[target] = left
                         tos = pop()
                         continue
-                    if op >= 214:
-                        if op < 216:
-                            if op < 215:
-                                # CAST
-                                tos = cast(tos, arg)
+                    if op < 228:
+                        if op < 227:
+                            # CONST__LT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos < o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # CELL_OWN
-                            push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
+                            tos = pop()
                             continue
-                        if op < 217:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
-                            continue
-                        # CHECK
-                        tos = check(tos, arg)
+                        # CONST__MUL_INT
+                        o0, = arg
+                        v1 = tos * o0 if tos < o0 else tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        tos = v1
                         continue
-                    if op < 211:
-                        if op < 210:
-                            # ASK
-                            timeout = tos
-                            payload = pop()
+                    if op < 230:
+                        if op < 229:
+                            # CONST__NE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos != o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o2, o4 = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        if not (v1 == o2):
+                            tos = pop()
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 232:
+                        if op < 231:
+                            # EMIT
+                            payload = tos
                             channel = pop()
                             tos = pop()
-                            machine.ask(task, channel, payload, timeout)
+                            machine.emit(task, channel, payload)
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        # AWAIT
-                        value = machine.await_value(task, tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
+                        # EQ_INT
+                        a = pop()
+                        tos = a == tos
                         continue
-                    if op < 212:
-                        # AWAIT_ALL
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.join(task, new)
-                        if value is SUSPENDED:
+                    if op < 234:
+                        if op < 233:
+                            # EQ_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 == tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 213:
-                        # CALL_HOST
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        payload = arg.prepare(*new)
+                            continue
+                        # EQ_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 == tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         tos = pop()
-                        machine.suspend(task, arg.effect, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # CALL_INOUT
-                    push(tos)
-                    n = arg.argc
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    value = exec_call_inout(machine, pop(), arg, new)
-                    tos = pop()
-                    callee = value.code
-                    new = value.arguments
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                        continue
+                    if op < 235:
+                        # ERR
+                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                        continue
+                    # ERR_FROM
+                    failed = pop()
+                    tos = Err(tos, failed.way if type(failed) is Err else ())
                     continue
                 if op < 259:
-                    if op < 240:
+                    if op < 241:
                         if op < 238:
                             if op < 237:
-                                # FAIL_MATCH
-                                raise Panic("P009", f"no arm matches {debug(tos)}")
+                                # FAIL_LENGTH
+                                raise wrong_length(arg, tos)
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        if op < 239:
                             # FALSE
                             push(tos)
                             tos = False
                             continue
-                        if op < 239:
+                        if op < 240:
                             # FIELD_OWN
                             value = getattr(tos, arg)
                             try:
@@ -4382,15 +4389,15 @@ def run(machine, task):
                         fill(hole, tos)
                         tos = pop()
                         continue
-                    if op < 247:
-                        if op < 243:
-                            if op < 241:
+                    if op < 248:
+                        if op < 244:
+                            if op < 242:
                                 # FLUSH
                                 machine.flush(task)
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            if op < 242:
+                            if op < 243:
                                 # GE
                                 a = pop()
                                 tos = greater_equal(a, tos)
@@ -4398,15 +4405,15 @@ def run(machine, task):
                             # GET_ELEMENT
                             tos = tos[arg]
                             continue
-                        if op < 245:
-                            if op < 244:
+                        if op < 246:
+                            if op < 245:
                                 # GET_ERROR
                                 tos = get_error_member(tos, arg)
                                 continue
                             # GET_FIELD
                             tos = getattr(tos, arg)
                             continue
-                        if op < 246:
+                        if op < 247:
                             # GET_PAYLOAD
                             tos = tos.payload[arg]
                             continue
@@ -4414,8 +4421,8 @@ def run(machine, task):
                         a = pop()
                         tos = a >= tos
                         continue
-                    if op < 249:
-                        if op < 248:
+                    if op < 250:
+                        if op < 249:
                             # GE_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
@@ -4440,9 +4447,9 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 253:
-                        if op < 251:
-                            if op < 250:
+                    if op < 254:
+                        if op < 252:
+                            if op < 251:
                                 # GT
                                 a = pop()
                                 tos = greater(a, tos)
@@ -4459,7 +4466,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 252:
+                        if op < 253:
                             # HALT
                             task.finish(tos)
                             machine.fuel += fuel
@@ -4468,8 +4475,8 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 255:
-                        if op < 254:
+                    if op < 256:
+                        if op < 255:
                             # INDEX
                             object = pop()
                             tos = read_index(object, tos)
@@ -4487,15 +4494,7 @@ def run(machine, task):
                         locs[o1] = v3
                         tos = pop()
                         continue
-                    if op >= 257:
-                        if op < 258:
-                            # IS_ABSENT
-                            tos = tos is None or tos is NONE_VALUE
-                            continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 256:
+                    if op < 257:
                         # INDEX_OWN
                         object = pop()
                         if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
@@ -4510,27 +4509,59 @@ def run(machine, task):
                             pass
                         tos = value
                         continue
-                    # INT_TO_FLOAT
-                    tos = float(tos) if type(tos) is int else tos
+                    if op < 258:
+                        # INT_TO_FLOAT
+                        tos = float(tos) if type(tos) is int else tos
+                        continue
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
                     continue
-                if op < 263:
+                if op < 264:
                     if op < 261:
                         if op < 260:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 262:
                         # IS_NIL
                         tos = tos is None
                         continue
-                    if op < 262:
+                    if op < 263:
                         # IS_OK
                         tos = type(tos) is Ok
                         continue
                     # IS_SOME
                     tos = type(tos) is Some
                     continue
-                if op < 265:
-                    if op < 264:
+                if op >= 278:
+                    if op < 279:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    if op < 280:
+                        # LOAD__CONST__ADD_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__CONST__GE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] >= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 266:
+                    if op < 265:
                         # IS_VARIANT
                         tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
@@ -4545,7 +4576,7 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 266:
+                if op < 267:
                     # IS_VARIANT__JUMP_UNLESS__LOAD
                     o0, o1, o2 = arg
                     if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
@@ -4557,8 +4588,8 @@ def run(machine, task):
                         continue
                     tos = locs[o2]
                     continue
-                if op < 269:
-                    if op < 267:
+                if op < 270:
+                    if op < 268:
                         # JUMP_UNLESS__JUMP
                         o0, o1 = arg
                         if tos is False:
@@ -4576,7 +4607,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 268:
+                    if op < 269:
                         # LE
                         a = pop()
                         tos = less_equal(a, tos)
@@ -4585,12 +4616,12 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 272:
-                    if op < 270:
+                if op < 273:
+                    if op < 271:
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 271:
+                    if op < 272:
                         # LE_INT
                         a = pop()
                         tos = a <= tos
@@ -4607,8 +4638,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 274:
-                    if op < 273:
+                if op < 275:
+                    if op < 274:
                         # LE_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4625,41 +4656,7 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
-                if op >= 279:
-                    if op < 280:
-                        # LOAD__CONST__GE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] >= o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD__CONST__GT_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] > o1):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 277:
-                    if op < 278:
-                        # LOAD__ADD_FLOAT
-                        o0, = arg
-                        tos = (tos + locs[o0] + -0.0)
-                        continue
-                    # LOAD__CONST__ADD_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    push(tos)
-                    tos = v1
-                    continue
-                if op < 275:
+                if op < 276:
                     # LOAD_OWN__LOAD__INDEX_OWN
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4683,7 +4680,7 @@ def run(machine, task):
                     push(tos)
                     tos = v3
                     continue
-                if op < 276:
+                if op < 277:
                     # LOAD_OWN__LOAD__SET_INDEX
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4724,9 +4721,19 @@ def run(machine, task):
                 continue
             if op < 326:
                 if op < 304:
-                    if op < 292:
-                        if op < 283:
+                    if op < 293:
+                        if op < 284:
                             if op < 282:
+                                # LOAD__CONST__GT_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] > o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 283:
                                 # LOAD__CONST__LE_INT__JUMP_UNLESS
                                 o0, o1, o3 = arg
                                 if not (locs[o0] <= o1):
@@ -4745,8 +4752,8 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 continue
                             continue
-                        if op >= 290:
-                            if op < 291:
+                        if op >= 291:
+                            if op < 292:
                                 # LOAD__GT_INT__JUMP_UNLESS
                                 o0, o2 = arg
                                 if not (tos > locs[o0]):
@@ -4770,8 +4777,8 @@ def run(machine, task):
                                 index_out_of_range(v1, len(v2))
                             tos = v3
                             continue
-                        if op >= 288:
-                            if op < 289:
+                        if op >= 289:
+                            if op < 290:
                                 # LOAD__GET_PAYLOAD
                                 o0, o1 = arg
                                 push(tos)
@@ -4788,8 +4795,8 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op >= 286:
-                            if op < 287:
+                        if op >= 287:
+                            if op < 288:
                                 # LOAD__CONST__SUB_INT__STORE
                                 o0, o1, o3 = arg
                                 v1 = locs[o0] - o1
@@ -4808,7 +4815,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 284:
+                        if op < 285:
                             # LOAD__CONST__MUL_INT__STORE
                             o0, o1, o3 = arg
                             v1 = locs[o0]
@@ -4817,7 +4824,7 @@ def run(machine, task):
                                 overflow('*')
                             locs[o3] = v2
                             continue
-                        if op < 285:
+                        if op < 286:
                             # LOAD__CONST__MUL_INT__STORE__JUMP
                             o0, o1, o3, o4 = arg
                             v1 = locs[o0]
@@ -4840,32 +4847,8 @@ def run(machine, task):
                         push(tos)
                         tos = v2
                         continue
-                    if op >= 301:
-                        if op < 302:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            locs[o3] = v3
-                            continue
-                        if op < 303:
-                            # LOAD__LOAD__MUL_FLOAT
-                            o0, o1 = arg
-                            push(tos)
-                            tos = (locs[o0] * 1.0 * locs[o1])
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                        o0, o1 = arg
-                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                        continue
-                    if op < 294:
-                        if op < 293:
+                    if op < 295:
+                        if op < 294:
                             # LOAD__INDEX_ARRAY__GET_FIELD
                             o0, o2 = arg
                             v1 = locs[o0]
@@ -4890,8 +4873,8 @@ def run(machine, task):
                         if v1 is not True:
                             raise not_bool(v1)
                         continue
-                    if op < 296:
-                        if op < 295:
+                    if op < 297:
+                        if op < 296:
                             # LOAD__LE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos <= locs[o0]):
@@ -4908,8 +4891,8 @@ def run(machine, task):
                         push(tos)
                         tos = (locs[o0] + locs[o1] + -0.0)
                         continue
-                    if op < 298:
-                        if op < 297:
+                    if op < 299:
+                        if op < 298:
                             # LOAD__LOAD__ADD_INT
                             o0, o1 = arg
                             v1 = locs[o0] + locs[o1]
@@ -4927,7 +4910,26 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 299:
+                    if op >= 302:
+                        if op < 303:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] * 1.0 * locs[o1])
+                        continue
+                    if op < 300:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         o0, o1, o3 = arg
                         if not (locs[o0] >= locs[o1]):
@@ -4937,7 +4939,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op >= 300:
+                    if op >= 301:
                         # LOAD__LOAD__INDEX_ARRAY__SHARE
                         o0, o1 = arg
                         v1 = locs[o1]
@@ -4992,13 +4994,13 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 322:
+                if op >= 323:
                     if op < 324:
-                        if op < 323:
-                            # MCP
-                            push(tos)
-                            tos = arg
-                            continue
+                        # MCP
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 325:
                         # MEMBER_OWN
                         value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                         if getattr(value, 'shared', False):
@@ -5006,17 +5008,12 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    if op < 325:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MODEL
+                    # MEMORY
                     push(tos)
                     tos = arg
                     continue
-                if op >= 320:
-                    if op < 321:
+                if op >= 321:
+                    if op < 322:
                         # LT_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -5035,13 +5032,13 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op >= 317:
-                    if op < 318:
+                if op >= 318:
+                    if op < 319:
                         # LT
                         a = pop()
                         tos = less(a, tos)
                         continue
-                    if op < 319:
+                    if op < 320:
                         # LT_INT
                         a = pop()
                         tos = a < tos
@@ -5058,8 +5055,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op >= 314:
-                    if op < 315:
+                if op >= 315:
+                    if op < 316:
                         # LOAD__NE_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos != locs[o0]):
@@ -5071,7 +5068,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 316:
+                    if op < 317:
                         # LOAD__SUB_FLOAT
                         o0, = arg
                         tos = (tos - locs[o0] + -0.0)
@@ -5083,8 +5080,8 @@ def run(machine, task):
                         overflow('-')
                     tos = v1
                     continue
-                if op >= 311:
-                    if op < 312:
+                if op >= 312:
+                    if op < 313:
                         # LOAD__LT_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos < locs[o0]):
@@ -5096,7 +5093,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 313:
+                    if op < 314:
                         # LOAD__MUL_FLOAT
                         o0, = arg
                         tos = (tos * 1.0 * locs[o0])
@@ -5109,7 +5106,23 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op >= 310:
+                if op < 306:
+                    if op < 305:
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                        continue
+                    # LOAD__LOAD__MUL_INT
+                    o0, o1 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v3
+                    continue
+                if op >= 311:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o0] - locs[o1]
@@ -5121,8 +5134,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op >= 308:
-                    if op < 309:
+                if op >= 309:
+                    if op < 310:
                         # LOAD__LOAD__SUB_FLOAT
                         o0, o1 = arg
                         push(tos)
@@ -5136,18 +5149,7 @@ def run(machine, task):
                     push(tos)
                     tos = v1
                     continue
-                if op < 305:
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 306:
+                if op < 307:
                     # LOAD__LOAD__MUL_INT__STORE
                     o0, o1, o3 = arg
                     v1 = locs[o1]
@@ -5157,7 +5159,7 @@ def run(machine, task):
                         overflow('*')
                     locs[o3] = v3
                     continue
-                if op < 307:
+                if op < 308:
                     # LOAD__LOAD__MUL_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o1]
@@ -5180,33 +5182,38 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 348:
-                if op < 331:
+            if op < 349:
+                if op < 332:
                     if op < 328:
                         if op < 327:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
+                            # MODEL
+                            push(tos)
+                            tos = arg
                             continue
-                        # NE
+                        # MUL
                         a = pop()
-                        tos = not equal(a, tos)
+                        tos = mul(a, tos)
                         continue
-                    if op < 329:
+                    if op < 330:
+                        if op < 329:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 330:
+                    if op < 331:
                         # NEG_INT
                         tos = negate(tos)
                         continue
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op < 339:
-                    if op >= 335:
-                        if op < 337:
-                            if op < 336:
+                if op < 340:
+                    if op >= 336:
+                        if op < 338:
+                            if op < 337:
                                 # NE_INT__JUMP_UNLESS
                                 o1, = arg
                                 v1 = pop()
@@ -5223,7 +5230,7 @@ def run(machine, task):
                             push(tos)
                             tos = None
                             continue
-                        if op < 338:
+                        if op < 339:
                             # NOT
                             if tos is True:
                                 tos = False
@@ -5235,8 +5242,8 @@ def run(machine, task):
                         # OK
                         tos = Ok(tos)
                         continue
-                    if op >= 333:
-                        if op < 334:
+                    if op >= 334:
+                        if op < 335:
                             # NE_INT
                             a = pop()
                             tos = a != tos
@@ -5253,7 +5260,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 332:
+                    if op < 333:
                         # NEXT__SHARE
                         o0, = arg
                         for v1 in tos:
@@ -5293,9 +5300,9 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         continue
                     continue
-                if op < 343:
-                    if op < 341:
-                        if op < 340:
+                if op < 344:
+                    if op < 342:
+                        if op < 341:
                             # OK__RETURN
                             v1 = Ok(tos)
                             tos = v1
@@ -5310,7 +5317,7 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 342:
+                    if op < 343:
                         # PARSE_AS
                         text = pop()
                         result, holes = parse_as(text, tos, *arg)
@@ -5322,7 +5329,7 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 344:
+                if op < 345:
                     # POP_TRY
                     if type(tos) is not Err:
                         tos = pop()
@@ -5341,8 +5348,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 346:
-                    if op < 345:
+                if op < 347:
+                    if op < 346:
                         # POP__LOAD__CONST__ADD_INT__STORE
                         o1, o2, o4 = arg
                         v1 = locs[o1] + o2
@@ -5355,7 +5362,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 347:
+                if op < 348:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -5374,9 +5381,9 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op >= 365:
-                if op < 367:
-                    if op < 366:
+            if op >= 366:
+                if op < 368:
+                    if op < 367:
                         # SUB_INT
                         a = pop()
                         r = a - tos
@@ -5391,12 +5398,12 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 368:
+                if op < 369:
                     # TOOL
                     push(tos)
                     tos = arg
                     continue
-                if op < 369:
+                if op < 370:
                     # TRUE
                     push(tos)
                     tos = True
@@ -5404,9 +5411,9 @@ def run(machine, task):
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
                 continue
-            if op >= 361:
-                if op < 363:
-                    if op < 362:
+            if op >= 362:
+                if op < 364:
+                    if op < 363:
                         # STORE__LOAD__GET_ELEMENT
                         o0, o1, o2 = arg
                         locs[o0] = tos
@@ -5421,7 +5428,7 @@ def run(machine, task):
                     push(locs[o1])
                     tos = v1
                     continue
-                if op < 364:
+                if op < 365:
                     # STORE__LOAD__STORE__LOAD
                     o0, o1, o2, o3 = arg
                     locs[o0] = tos
@@ -5432,9 +5439,9 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op >= 357:
-                if op < 359:
-                    if op < 358:
+            if op >= 358:
+                if op < 360:
+                    if op < 359:
                         # SHARE
                         tos = share(tos)
                         continue
@@ -5442,7 +5449,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 360:
+                if op < 361:
                     # START
                     push(tos)
                     new = st[len(st) - arg.argc:]
@@ -5453,8 +5460,8 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op < 350:
-                if op < 349:
+            if op < 351:
+                if op < 350:
                     # RACE
                     push(tos)
                     new = st[len(st) - arg:]
@@ -5471,8 +5478,8 @@ def run(machine, task):
                 a = pop()
                 tos = rem(a, tos)
                 continue
-            if op < 353:
-                if op < 351:
+            if op < 354:
+                if op < 352:
                     # REM_INT
                     a = pop()
                     if a >= 0 and tos > 0:
@@ -5480,7 +5487,7 @@ def run(machine, task):
                         continue
                     tos = int_rem(a, tos)
                     continue
-                if op < 352:
+                if op < 353:
                     # SCHEMA
                     push(tos)
                     tos = arg
@@ -5494,8 +5501,8 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op < 355:
-                if op < 354:
+            if op < 356:
+                if op < 355:
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
@@ -5509,7 +5516,7 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op < 356:
+            if op < 357:
                 # SET_MEMBER
                 value = pop()
                 store_member(tos, arg, value)

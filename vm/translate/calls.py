@@ -37,6 +37,9 @@ class Calls(Places):
         self.lookups: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
         self.rooms: set[int] = set()  # how many calls less may nest in a call of a loop
 
+    def way_here(self) -> str:
+        return self.body.way(self.at)
+
     # ------------------------------------------------------------ fuel
 
     def charge(self, cost: int) -> None:
@@ -179,7 +182,7 @@ class Calls(Places):
         if self.body.places[self.at][0] in self.graph.unplaced(self.function):
             part = self.pop_named()
             branch = Branch(f"type({part.text}) is Err")
-            branch.yes.append(f"marked({part.text}, {self.body.way(self.at)})")
+            branch.yes.append(f"marked({part.text}, {self.way_here()})")
             self.out.append(branch)
             self.push(part)
         self.returned(self.pop().text)
@@ -220,7 +223,7 @@ class Calls(Places):
 
     def left_as(self, part: Entry) -> str:
         """What a function gives whose `?` has met Err or None."""
-        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text}, {self.body.way(self.at)})"
+        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text}, {self.way_here()})"
 
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""
@@ -231,7 +234,7 @@ class Calls(Places):
     def op_POP_TRY_out(self) -> None:
         part = self.pop_named()
         self.settle()
-        self._thrown_if(f"type({part.text}) is Err", f"err_of({part.text}, {self.body.way(self.at)})")
+        self._thrown_if(f"type({part.text}) is Err", f"err_of({part.text}, {self.way_here()})")
 
     def op_THROW_out(self) -> None:
         part = self.pop()

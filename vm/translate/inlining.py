@@ -34,9 +34,9 @@ CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
 class Body:
     """Runs parallel to `instructions`, whose offsets are their indexes: `depths`, `places` (index in its function, which
     function). By index: `handlers`, `kept` (depth of the stack in the handler), `typed` (type of the top of the stack), `wraps`
-    (what becomes of an error on its way), `ways` (the instructions an error passes here, where it is more than this one). `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read
-    again, `arguments`: of what a known function is given, `unnamed`: STORE of hidden locals. `starts`: index of each instruction
-    of the outermost function."""
+    (what becomes of an error on its way), `_ways` (what an error passes by an instruction, where that is more than this one).
+    `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read again, `arguments`: of what a known
+    function is given, `unnamed`: STORE of hidden locals. `starts`: index of each instruction of the outermost function."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
         self.program = program

@@ -38,8 +38,12 @@ class Making(Arithmetic):
     def op_OK(self, operand: int) -> None:
         self.made("Ok", [("value", self.pop().text)], ("ok", -1))
 
+    def way_here(self) -> str:
+        """The name of the way that an error goes by this instruction."""
+        raise NotImplementedError
+
     def op_ERR(self, operand: int) -> None:
-        part, here = self.pop(), self.body.way(self.at)
+        part, here = self.pop(), self.way_here()
         if part.kind[0] in s.SCALARS:
             self.made("Err", [("value", part.text), ("way", here)], ("err", -1))
         elif self.failure(part) >= 0:

@@ -330,8 +330,8 @@ class Translator(Loops):
         self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, facts
         error = self.temporary()
         self.at = last  # what follows when it went well has moved it
-        wrapped = last in self.body.wraps
-        self.out.append(f"{self.here()}{error} = {self.left_as(part) if wrapped else f'caught({part.text}, {self.body.way(last)})'}")
+        made = self.left_as(part) if last in self.body.wraps else f"caught({part.text}, {self.way_here()})"
+        self.out.append(f"{self.here()}{error} = {made}")
         self.to_handler(start, last, Entry(error), succs[1])
         self.out = before
         self.out.append(branch)

@@ -158,7 +158,7 @@ FOR_MODEL = "for model"
 
 class ErrorValue:
     """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out. `way`: how it came to the
-    handler that took it last, which belongs to no value (L-5.11.12)."""
+    handler that took it last, which belongs to no value (L-5.11.3)."""
 
     __slots__ = ("family", "variant", "message", "fields", "way")
 

@@ -54,7 +54,7 @@ class Ok:
 
 
 class Err:
-    """A Result that failed; `value` is the error. `way` belongs to no value: nothing compares, shows or writes it (L-5.11.12)."""
+    """A Result that failed; `value` is the error. `way` belongs to no value: nothing compares, shows or writes it (L-5.11.3)."""
 
     __slots__ = ("value", "shared", "way")
     type_name = "Result"
