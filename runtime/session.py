@@ -260,6 +260,9 @@ class Session:
             else:
                 outcome = Outcome(value, None, None)
         except Panic as raised:
+            if not raised.trace and give is not None:  # of what the host makes of the value
+                place = None if code.hidden else self.program.start_of(code.number)
+                raised.trace, raised.position = (() if place is None else ((code.label, *place),)), place
             outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:

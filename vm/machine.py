@@ -7,6 +7,7 @@ fuel, call depth, tasks at work and the size of Strings (G-6.1). Must not know: 
 from __future__ import annotations
 
 from .effects import Effect, EmitPayload
+from .generated.loop import NUMBERS
 from .generated.loop import run as run_loop
 from .panics import Panic
 from .scheduler import Scheduler
@@ -35,6 +36,7 @@ UNLIMITED = 1 << 62
 CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
 LARGEST_PAYLOAD = 1 << 20
 LARGEST_MEMORY = 1 << 30
+TRY = NUMBERS["TRY"]
 SMALL = frozenset({int, float, bool, type(None)})
 
 
@@ -297,7 +299,9 @@ class Machine(Scheduler):
         self.ready(task)
 
     def _here(self, task: Task) -> Way:
-        """The place of a task, that of its innermost function which traces show."""
+        """The place of a task, that of its innermost function which traces show; none where a `?` comes next, which is one."""
+        if task.state[0] is not None and task.state[0][0] == TRY:
+            return ()
         frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
         at = next(((ins, code) for ins, code in frames if not code.hidden), None)
         return () if at is None else at[1].way_by(self.program.index_before(at[1], at[0]))
