@@ -30,7 +30,11 @@ def panic_of(function: str, *arguments: Any, **options: Any) -> concerto.Panic:
     return caught.value
 
 
-@pytest.mark.parametrize("function", ["shared", "fails", "emits"])
+def test_shared_parts_are_not_multiplied_without_end_in_an_emit() -> None:
+    assert panic_of("emits", 40).code == "P103"
+
+
+@pytest.mark.parametrize("function", ["shared", "fails"])
 def test_shared_parts_are_not_multiplied_without_end(function: str) -> None:
     panic = panic_of(function, 40)
     assert panic.code == "P103" and "1000000 copies of shared values (limit `copies`)" in panic.message

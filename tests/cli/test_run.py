@@ -354,7 +354,7 @@ def test_an_own_error_shows_its_message(cli, write):
     write("e.conc", "struct E { message: String }\nimpl Error for E { }\n" + fails % 'E { message: "gone" }')
     assert cli("run", "e.conc") == (1, "", "error: gone\n  at main (e.conc:3:31)\n")
     write("e.conc", "enum E { A(Int) }\nimpl Error for E { }\n" + fails % "E::A(1)")
-    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n")
+    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n  at main (e.conc:3:31)\n")
 
 
 def test_the_seed_fixes_the_random_numbers_of_the_library(cli, write):
