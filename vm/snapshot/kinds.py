@@ -248,7 +248,7 @@ def _lower_err(w: Writer, value: Err) -> list[Any]:
     return [getattr(value, "shared", False), w.place(value.value), *lowered_way(w, value.way)]
 
 
-def _build_err(r: Reader, shared: Any, inner: Any, *way: Any) -> Err:
+def _build_err(r: Reader, shared: Any, inner: Any, *way: Any) -> Any:
     made: Any = Err(r.value(inner), read_way(r, *way))
     made.shared = r.flag(shared)
     return made

@@ -31,17 +31,14 @@ def lowered_way(w: Writer, way: Way) -> list[Any]:
 def read_way(r: Reader, given: Any = None) -> Way:
     if given is None:
         return ()
-    if not 0 < len(r.list(given)) <= MOST + 1:
+    left_out = [at for at, place in enumerate(r.list(given)) if type(place) is int]
+    whole = [HALF] if len(given) == MOST + 1 else []
+    if not 0 < len(given) <= MOST + 1 or left_out != whole or whole and given[HALF] < 1:
         raise misshapen("an error with a way that none has")
-    gap = [type(place) is int for place in given]
-    if any(gap) and (len(given) <= MOST or gap.count(True) > 1 or not gap[HALF]):
-        raise misshapen("an error with a way that none has")
-    return tuple([_place(r, place) for place in given])
+    return tuple([place if type(place) is int else _place(r, place) for place in given])
 
 
 def _place(r: Reader, place: Any) -> Any:
-    if type(place) is int:
-        return r.index(place)
     number, index = r.list(place)
     code = r.function(number)
     if r.index(index) >= len(r.program.verified.functions[code.number].instructions) or code.hidden:
