@@ -160,7 +160,7 @@ def _way(program: Program, came: list[Json]) -> Iterator[Failure]:
     wanted = sorted(program.way, key=lambda place: place.number)
     if not wanted:
         return
-    shown = [f"{place.get('function')} {place.get('file')}:{place.get('line')}" for place in came]
+    shown = [str(p) if isinstance(p, int) else f"{p.get('function')} {p.get('file')}:{p.get('line')}" for p in came]
     for number, place in enumerate(wanted, 1):
         text = f"{place.function} {place.file}:{place.line}"
         if place.number != number or shown[number - 1 : number] != [text]:
