@@ -164,6 +164,8 @@ W0010 flow     pattern name equal to a variant
 W0011 types    unused `mut`
 W0012 names    variable in braces that is text
 W0013 types    built-in method of a Map without a call
+W0020 types    error that becomes its message
+W0021 declare  model written as an agent
 W0401 declare  server or agent without configuration
 W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task

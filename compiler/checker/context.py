@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..brackets import MAX_NESTING
+from ..decisions import Coercion, ErrToMessage, ToMessage, ToOption
 from ..diagnostics import Diagnostics, Related
 from ..memory_tables import MemoryTables
 from ..nesting import Nesting
@@ -32,7 +33,7 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
@@ -84,6 +85,7 @@ class Target:
     fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
+    noted: bool = False  # W0020 is told once in each
 
 
 @dataclass(slots=True)
@@ -253,8 +255,25 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
+        self.note_message(node.span, found, coercion)
         node.coercion = coercion
         return NEVER if found == NEVER else wanted
+
+    def note_message(self, span: Span, found: Type, coercion: Coercion | None) -> None:
+        """W0020, once in a function: an error becomes its message (L-3.3.16)."""
+        if isinstance(coercion, ToOption):
+            coercion = coercion.inner
+        if not isinstance(coercion, (ToMessage, ErrToMessage)) or not self.targets:
+            return
+        target = self.function_target
+        if target.noted:
+            return
+        target.noted = True
+        kind = found.arguments[1] if isinstance(found, Generic) else found
+        self.report(
+            "W0020", span, f"the error `{kind}` becomes its message, a String",
+            help=f"to keep its kind, write `{kind}` where `String` stands; for the message alone, `.message`",
+        )  # fmt: skip
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
         """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""

@@ -132,6 +132,8 @@ MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
 PREDECLARED: dict[str, dict[str, object]] = {
     "openai": {"provider": "openai"},
     "anthropic": {"provider": "anthropic"},
+    "google": {"provider": "google"},
+    "ollama": {"provider": "ollama"},
     "offline": {"provider": "offline", "default_model": "offline-1"},
 }
 

@@ -112,7 +112,19 @@ class Evaluator(Calls):
         type_, code = self.expr(node.operand, scope, None if target in CONVERTED else target)
         direct = prune(type_) == ANY or target in CONVERTED or isinstance(target[0], frozenset)
         value = self.converted(code, None if direct else convert(type_, target), node)
-        return target, lambda env: cast(value(env), target)
+        outer = scope.target
+        if outer is None or not outer.takes_casts or target in (STRING, BOOL, ANY) or prune(type_) == target:
+            return target, lambda env: cast(value(env), target)
+        outer.raised.append(("RuntimeError",))
+
+        def run(env: Any) -> Any:  # L-3.5.8
+            try:
+                return cast(given := value(env), target)
+            except Panic as panic:
+                assert panic.code == "P008", given
+                return stop(Leave(outer, err(Err("RuntimeError", None, panic.message, {}))))
+
+        return target, run
 
     def on_Pipe(self, node: ast.Pipe, scope: Scope, expected: Type | None) -> Typed:
         """L-5.9.2: the left side first; what it gave is then read where it stands as an argument."""
@@ -332,6 +344,9 @@ class Evaluator(Calls):
         wanted = None if result in (None, ANY) else known(result[1])
         both, inner = Join(expected if node.catches or expected == DISCARD else wanted), Scope(scope)
         inner.target = both
+        taken = [type_of(clause.type, scope) for clause in node.catches if clause.type is not None]
+        covered = len(taken) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*taken}
+        both.takes_casts = bool(covered) or getattr(scope.target, "takes_casts", False)
         body = self.collect(both, node.body, inner)
         attempt = landing(lambda env: ok(body(env)), both)
         if not node.catches:

@@ -7,7 +7,7 @@ that is still open (L-3.2.2, L-3.2.6).
 
 import functools
 
-from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display, err,
     head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
@@ -71,6 +71,12 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
+def message(error: Any) -> str:
+    """Of what is read as an error (L-3.11.1, L-3.11.14)."""
+    own = error.fields.get("message") if isinstance(error, Rec) else None
+    return error.message if isinstance(error, Err) else own if isinstance(own, str) else display(error)
+
+
 def convert(a: Type, b: Type) -> Any:
     """What a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become known."""
     a, b = prune(a), prune(b)
@@ -86,6 +92,8 @@ def convert(a: Type, b: Type) -> Any:
         return to_float
     if a == STRING and getattr(b[0], "name", None) == "Prompt":
         return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
+    if a[0] in PARENTS and b == STRING:  # L-3.3.16
+        return message
     if b[0] == "Nilable" and a[0] != "Nilable":
         return None if a == NIL else convert(a, b[1])
     if b[0] == "Option" and not (a[0] == "Option" and (prune(a[1]) == ANY or convert(a[1], b[1]) is None)):
@@ -93,6 +101,8 @@ def convert(a: Type, b: Type) -> Any:
         return lambda value: NONE if a == NIL else some(inner(value) if inner else value)
     if a[0] == b[0] and b != ("Function", NIL):
         inners = [convert(x, y) for x, y in zip(a[1:], b[1:], strict=False)]
+        if a[0] == "Result" and prune(a[2])[0] in PARENTS and prune(b[2]) == STRING:  # L-3.3.17
+            return lambda made: err(message(made.payload[0])) if is_error(made) else made
         if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None

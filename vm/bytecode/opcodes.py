@@ -160,6 +160,8 @@ _TABLE = (
     ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
     # servers
     ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),
+    # conversions that may fail
+    ("TRY_CAST", k.TYPE, "value -- result", "next", "`as` where a `try` takes its failure: Ok, or Err(RuntimeError) (L-3.5.8)"),
 )  # fmt: skip
 
 FLOWS = {

@@ -56,6 +56,7 @@ from ..ops import (
     store_index,
     store_member,
     sub,
+    try_cast,
     with_element,
     write_element,
 )
@@ -450,7 +451,8 @@ NUMBERS = {
     "SWAP": 365,
     "TOOL": 366,
     "TRUE": 367,
-    "WRAP": 368,
+    "TRY_CAST": 368,
+    "WRAP": 369,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -648,6 +650,7 @@ MARKS = (
     (False, True),
     (False, True),
     (False, True),
+    (False, False),
     (False, False),
     (False, False),
     (False, False),
@@ -3977,7 +3980,25 @@ def run(machine, task):
                 push(o3)
                 tos = v3
                 continue
-            if op < 203:
+            if op < 204:
+                if op >= 203:
+                    # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
+                    o0, o1, o3, o5 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v1, len(v2))
+                    v4 = v3 + o3
+                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                        overflow('+')
+                    locs[o5] = v4
+                    continue
                 if op >= 201:
                     if op < 202:
                         # CONST__JUMP
@@ -4043,26 +4064,8 @@ def run(machine, task):
                     v4 = int_rem(v3, o5)
                 locs[o7] = v4
                 continue
-            if op < 275:
-                if op < 228:
-                    if op < 204:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        continue
+            if op < 281:
+                if op < 237:
                     if op < 208:
                         if op < 205:
                             # THROW
@@ -4092,73 +4095,132 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op >= 226:
-                        if op < 227:
-                            # CONST__MUL_INT
-                            o0, = arg
-                            v1 = tos * o0 if tos < o0 else tos * o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('*')
-                            tos = v1
-                            continue
-                        # CONST__NE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos != o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 224:
-                        if op < 225:
-                            # CONST__LE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos <= o0):
+                    if op >= 232:
+                        if op < 234:
+                            if op < 233:
+                                # EQ_INT__JUMP_UNLESS
+                                o1, = arg
+                                v1 = pop()
+                                if not (v1 == tos):
+                                    tos = pop()
+                                    ins, cost = o1
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
                                 tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
                                 continue
-                            tos = pop()
+                            # ERR
+                            tos = Err(tos)
                             continue
-                        # CONST__LT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos < o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
+                        if op < 235:
+                            # FAIL_LENGTH
+                            raise wrong_length(arg, tos)
+                        if op < 236:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        # FALSE
+                        push(tos)
+                        tos = False
                         continue
-                    if op >= 222:
-                        if op < 223:
-                            # CONST__GT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos > o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
+                    if op >= 229:
+                        if op < 230:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
                             tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 231:
+                            # EQ_INT
+                            a = pop()
+                            tos = a == tos
                             continue
-                        # CONST__JUMP_UNLESS
-                        o0, o1 = arg
-                        if o0 is False:
+                        # EQ_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 == tos):
+                            tos = pop()
                             ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if o0 is not True:
-                            raise not_bool(o0)
+                        tos = pop()
+                        continue
+                    if op >= 227:
+                        if op < 228:
+                            # CONST__NE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos != o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o2, o4 = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        if not (v1 == o2):
+                            tos = pop()
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 225:
+                        if op < 226:
+                            # CONST__LT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos < o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__MUL_INT
+                        o0, = arg
+                        v1 = tos * o0 if tos < o0 else tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        tos = v1
+                        continue
+                    if op >= 223:
+                        if op < 224:
+                            # CONST__JUMP_UNLESS
+                            o0, o1 = arg
+                            if o0 is False:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if o0 is not True:
+                                raise not_bool(o0)
+                            continue
+                        # CONST__LE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos <= o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
                         continue
                     if op >= 220:
                         if op < 221:
@@ -4166,9 +4228,21 @@ def run(machine, task):
                             machine.configure(arg, tos)
                             tos = pop()
                             continue
-                        # CONST__GE_INT__JUMP_UNLESS
+                        if op < 222:
+                            # CONST__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__GT_INT__JUMP_UNLESS
                         o0, o2 = arg
-                        if not (tos >= o0):
+                        if not (tos > o0):
                             tos = pop()
                             ins, cost = o2
                             fuel -= cost
@@ -4283,14 +4357,105 @@ def run(machine, task):
                     locs = new + code.blank if code.blank else new
                     cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                     continue
-                if op < 252:
-                    if op >= 248:
-                        if op < 250:
-                            if op < 249:
-                                # GT
-                                a = pop()
-                                tos = greater(a, tos)
+                if op < 259:
+                    if op < 241:
+                        if op < 239:
+                            if op < 238:
+                                # FIELD_OWN
+                                value = getattr(tos, arg)
+                                try:
+                                    if value.shared:
+                                        value = own(value)
+                                        setattr(tos, arg, value)
+                                except AttributeError:
+                                    pass
+                                tos = value
                                 continue
+                            # FILL
+                            hole = pop()
+                            fill(hole, tos)
+                            tos = pop()
+                            continue
+                        if op < 240:
+                            # FLUSH
+                            machine.flush(task)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # GE
+                        a = pop()
+                        tos = greater_equal(a, tos)
+                        continue
+                    if op < 247:
+                        if op < 243:
+                            if op < 242:
+                                # GET_ELEMENT
+                                tos = tos[arg]
+                                continue
+                            # GET_ERROR
+                            tos = get_error_member(tos, arg)
+                            continue
+                        if op < 245:
+                            if op < 244:
+                                # GET_FIELD
+                                tos = getattr(tos, arg)
+                                continue
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        if op < 246:
+                            # GE_INT
+                            a = pop()
+                            tos = a >= tos
+                            continue
+                        # GE_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 >= tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 255:
+                        if op < 257:
+                            if op < 256:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
+                            # IS_ABSENT
+                            tos = tos is None or tos is NONE_VALUE
+                            continue
+                        if op < 258:
+                            # IS_ERR
+                            tos = type(tos) is Err
+                            continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 249:
+                        if op < 248:
+                            # GE_INT__JUMP_UNLESS
+                            o1, = arg
+                            v1 = pop()
+                            if not (v1 >= tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # GT
+                        a = pop()
+                        tos = greater(a, tos)
+                        continue
+                    if op < 251:
+                        if op < 250:
                             # GT_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
@@ -4303,180 +4468,34 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 251:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op >= 246:
-                        if op < 247:
-                            # GE_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 >= tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # GE_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 >= tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 239:
-                        if op < 242:
-                            if op < 240:
-                                # FLUSH
-                                machine.flush(task)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if op < 241:
-                                # GE
-                                a = pop()
-                                tos = greater_equal(a, tos)
-                                continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        if op < 244:
-                            if op < 243:
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # GET_FIELD
-                            tos = getattr(tos, arg)
-                            continue
-                        if op < 245:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    if op >= 234:
-                        if op < 236:
-                            if op < 235:
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        if op < 237:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        if op < 238:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 230:
-                        if op < 229:
-                            # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                            o0, o2, o4 = arg
-                            if tos >= 0 and o0 > 0:
-                                v1 = tos % o0
-                            else:
-                                v1 = int_rem(tos, o0)
-                            if not (v1 == o2):
-                                tos = pop()
-                                ins, cost = o4
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
+                        # HALT
+                        task.finish(tos)
                         machine.fuel += fuel
                         return
-                    if op < 232:
-                        if op < 231:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # EQ_INT__JUMP_IF
-                        o1, = arg
-                        v1 = pop()
-                        if (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 233:
-                        # EQ_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    # ERR
-                    tos = Err(tos)
-                    continue
-                if op < 254:
                     if op < 253:
+                        if op < 252:
+                            # HASHMAP
+                            push(tos)
+                            tos = arg
+                            continue
                         # INDEX
                         object = pop()
                         tos = read_index(object, tos)
                         continue
-                    # INDEX_ARRAY__STORE
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1.items
-                    if tos < 0:
-                        index_out_of_range(tos, len(v2))
-                    try:
-                        v3 = v2[tos]
-                    except IndexError:
-                        index_out_of_range(tos, len(v2))
-                    locs[o1] = v3
-                    tos = pop()
-                    continue
-                if op < 255:
+                    if op < 254:
+                        # INDEX_ARRAY__STORE
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        locs[o1] = v3
+                        tos = pop()
+                        continue
                     # INDEX_OWN
                     object = pop()
                     if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
@@ -4491,39 +4510,53 @@ def run(machine, task):
                         pass
                     tos = value
                     continue
-                if op < 262:
-                    if op < 258:
-                        if op < 256:
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 257:
-                            # IS_ABSENT
-                            tos = tos is None or tos is NONE_VALUE
-                            continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 260:
-                        if op < 259:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
-                            continue
-                        # IS_NIL
-                        tos = tos is None
-                        continue
+                if op < 263:
                     if op < 261:
+                        if op < 260:
+                            # IS_NIL
+                            tos = tos is None
+                            continue
                         # IS_OK
                         tos = type(tos) is Ok
                         continue
-                    # IS_SOME
-                    tos = type(tos) is Some
+                    if op < 262:
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    # IS_VARIANT
+                    tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                    continue
+                if op >= 278:
+                    if op < 279:
+                        # LOAD__CONST__GE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] >= o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 280:
+                        # LOAD__CONST__GT_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] > o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__CONST__LE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] <= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     continue
                 if op < 264:
-                    if op < 263:
-                        # IS_VARIANT
-                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                        continue
                     # IS_VARIANT__JUMP_UNLESS
                     o0, o1 = arg
                     if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
@@ -4615,7 +4648,45 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
-                if op >= 274:
+                if op >= 276:
+                    if op < 277:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    # LOAD__CONST__ADD_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    push(tos)
+                    tos = v1
+                    continue
+                if op < 274:
+                    # LOAD_OWN__LOAD__INDEX_OWN
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v3 = v1.items[v2]
+                    else:
+                        v3 = index_place(v1, v2)
+                    try:
+                        if v3.shared:
+                            v3 = own(v3)
+                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                    except AttributeError:
+                        pass
+                    push(tos)
+                    tos = v3
+                    continue
+                if op < 275:
                     # LOAD_OWN__LOAD__SET_INDEX
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4632,160 +4703,114 @@ def run(machine, task):
                         write_element(v1, v2, tos)
                     tos = pop()
                     continue
-                # LOAD_OWN__LOAD__INDEX_OWN
-                o0, o1 = arg
-                v1 = locs[o0]
+                # LOAD_OWN__SWAP__CALL_BUILTIN
+                owner, (body, n) = arg
+                object = locs[owner]
                 try:
-                    if v1.shared:
-                        v1 = own(v1)
-                        locs[o0] = v1
+                    if object.shared:
+                        locs[owner] = object = own(object)
                 except AttributeError:
                     pass
-                v2 = locs[o1]
-                if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                    v3 = v1.items[v2]
+                if n == 1:
+                    push(object)
+                    tos = body(tos)
+                elif n == 2:
+                    tos = body(object, tos)
                 else:
-                    v3 = index_place(v1, v2)
-                try:
-                    if v3.shared:
-                        v3 = own(v3)
-                        v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                except AttributeError:
-                    pass
-                push(tos)
-                tos = v3
+                    push(object)
+                    push(tos)
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    tos = body(*new)
+                if debt:
+                    fuel = machine.pay_debt(fuel)
                 continue
-            if op < 322:
-                if op < 299:
-                    if op < 287:
-                        if op >= 285:
-                            if op < 286:
-                                # LOAD__CONST__SUB_INT__STORE
-                                o0, o1, o3 = arg
-                                v1 = locs[o0] - o1
-                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                    overflow('-')
-                                locs[o3] = v1
-                                continue
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos == locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        if op >= 283:
-                            if op < 284:
-                                # LOAD__CONST__MUL_INT__STORE__JUMP
-                                o0, o1, o3, o4 = arg
-                                v1 = locs[o0]
-                                v2 = v1 * o1 if v1 < o1 else v1 * o1
-                                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                    overflow('*')
-                                locs[o3] = v2
-                                ins, cost = o4
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__CONST__REM_INT
+            if op < 326:
+                if op < 304:
+                    if op >= 301:
+                        if op < 302:
+                            # LOAD__LOAD__MUL_FLOAT
                             o0, o1 = arg
-                            v1 = locs[o0]
-                            if v1 >= 0 and o1 > 0:
-                                v2 = v1 % o1
-                            else:
-                                v2 = int_rem(v1, o1)
                             push(tos)
-                            tos = v2
+                            tos = (locs[o0] * 1.0 * locs[o1])
                             continue
-                        if op >= 281:
-                            if op < 282:
-                                # LOAD__CONST__LT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] < o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD__CONST__MUL_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0]
-                            v2 = v1 * o1 if v1 < o1 else v1 * o1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('*')
-                            locs[o3] = v2
+                        if op < 303:
+                            # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                            o0, o1 = arg
+                            tos = (tos + (locs[o0] * 1.0 * locs[o1]))
                             continue
-                        if op >= 278:
-                            if op < 279:
-                                # LOAD__CONST__GE_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] >= o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            if op < 280:
-                                # LOAD__CONST__GT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] > o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD__CONST__LE_INT__JUMP_UNLESS
+                        # LOAD__LOAD__MUL_INT
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0]
+                        v3 = v2 * v1 if v2 < v1 else v2 * v1
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            overflow('*')
+                        push(tos)
+                        tos = v3
+                        continue
+                    if op < 283:
+                        if op < 282:
+                            # LOAD__CONST__LT_INT__JUMP_UNLESS
                             o0, o1, o3 = arg
-                            if not (locs[o0] <= o1):
+                            if not (locs[o0] < o1):
                                 ins, cost = o3
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
                             continue
-                        if op >= 276:
-                            if op < 277:
-                                # LOAD__ADD_FLOAT
-                                o0, = arg
-                                tos = (tos + locs[o0] + -0.0)
-                                continue
-                            # LOAD__CONST__ADD_INT
-                            o0, o1 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
+                        # LOAD__CONST__MUL_INT__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o0]
+                        v2 = v1 * o1 if v1 < o1 else v1 * o1
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('*')
+                        locs[o3] = v2
+                        continue
+                    if op < 285:
+                        if op < 284:
+                            # LOAD__CONST__MUL_INT__STORE__JUMP
+                            o0, o1, o3, o4 = arg
+                            v1 = locs[o0]
+                            v2 = v1 * o1 if v1 < o1 else v1 * o1
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('*')
+                            locs[o3] = v2
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # LOAD_OWN__SWAP__CALL_BUILTIN
-                        owner, (body, n) = arg
-                        object = locs[owner]
-                        try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if n == 1:
-                            push(object)
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(object, tos)
+                        # LOAD__CONST__REM_INT
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        if v1 >= 0 and o1 > 0:
+                            v2 = v1 % o1
                         else:
-                            push(object)
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
+                            v2 = int_rem(v1, o1)
+                        push(tos)
+                        tos = v2
+                        continue
+                    if op < 287:
+                        if op < 286:
+                            # LOAD__CONST__SUB_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] - o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            locs[o3] = v1
+                            continue
+                        # LOAD__EQ_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos == locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
                         continue
                     if op < 289:
                         if op < 288:
@@ -4903,6 +4928,35 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
+                    if op >= 300:
+                        # LOAD__LOAD__INDEX_ARRAY__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o3] = v3
+                        continue
+                    if op >= 299:
+                        # LOAD__LOAD__INDEX_ARRAY__SHARE
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if type(v3) not in PLAIN:
+                            share(v3)
+                        push(tos)
+                        tos = v3
+                        continue
                     # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
                     o0, o1, o3, o4, o5, o8, o9, o11 = arg
                     v1 = locs[o1]
@@ -4942,6 +4996,34 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
+                if op >= 321:
+                    if op < 323:
+                        if op < 322:
+                            # MCP
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    if op < 324:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 325:
+                        # MODEL
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MUL
+                    a = pop()
+                    tos = mul(a, tos)
+                    continue
                 if op >= 319:
                     if op < 320:
                         # LT_INT__JUMP_UNLESS
@@ -4956,16 +5038,11 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 321:
-                        # MAP
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(new)
-                        continue
-                    # MCP
+                    # MAP
                     push(tos)
-                    tos = arg
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
                     continue
                 if op >= 316:
                     if op < 317:
@@ -5041,46 +5118,6 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op < 300:
-                    # LOAD__LOAD__INDEX_ARRAY__SHARE
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if type(v3) not in PLAIN:
-                        share(v3)
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 303:
-                    if op < 301:
-                        # LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o3] = v3
-                        continue
-                    if op < 302:
-                        # LOAD__LOAD__MUL_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] * 1.0 * locs[o1])
-                        continue
-                    # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                    o0, o1 = arg
-                    tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                    continue
                 if op >= 309:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
@@ -5107,17 +5144,6 @@ def run(machine, task):
                         overflow('-')
                     push(tos)
                     tos = v1
-                    continue
-                if op < 304:
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
                     continue
                 if op < 305:
                     # LOAD__LOAD__MUL_INT__STORE
@@ -5152,30 +5178,7 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 346:
-                if op < 326:
-                    if op < 324:
-                        if op < 323:
-                            # MEMBER_OWN
-                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 325:
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MUL
-                    a = pop()
-                    tos = mul(a, tos)
-                    continue
+            if op < 348:
                 if op < 330:
                     if op < 328:
                         if op < 327:
@@ -5193,54 +5196,93 @@ def run(machine, task):
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op >= 344:
-                    if op < 345:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 343:
-                    # POP__LOAD__CONST__ADD_INT__STORE
-                    o1, o2, o4 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o4] = v1
-                    tos = pop()
-                    continue
-                if op >= 341:
-                    if op < 342:
-                        # PIPELINE
-                        push(tos)
-                        tos = arg
-                        continue
-                    # POP_TRY
-                    if type(tos) is not Err:
+                if op < 337:
+                    if op >= 334:
+                        if op < 335:
+                            # NE_INT__JUMP_UNLESS
+                            o1, = arg
+                            v1 = pop()
+                            if not (v1 != tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        if op < 336:
+                            # NIL
+                            push(tos)
+                            tos = None
+                            continue
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op >= 332:
+                        if op < 333:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
+                        # NE_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 != tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         tos = pop()
                         continue
-                    tos = tos.value
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
+                    if op < 331:
+                        # NEXT__SHARE
+                        o0, = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        push(tos)
+                        tos = v1
                         continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
+                    o0, o2, o3, o4, o5, o6, o7 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    locs[o2] = v1
+                    locs[o4] = locs[o3]
+                    v2 = locs[o5]
+                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     continue
-                if op >= 337:
+                if op < 341:
                     if op < 339:
                         if op < 338:
                             # OK
@@ -5268,90 +5310,74 @@ def run(machine, task):
                     push(result)
                     tos = moved
                     continue
-                if op >= 334:
-                    if op < 335:
-                        # NE_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 != tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 336:
-                        # NIL
+                if op < 343:
+                    if op < 342:
+                        # PIPELINE
                         push(tos)
-                        tos = None
+                        tos = arg
                         continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                if op >= 332:
-                    if op < 333:
-                        # NE_INT
-                        a = pop()
-                        tos = a != tos
-                        continue
-                    # NE_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 != tos):
+                    # POP_TRY
+                    if type(tos) is not Err:
                         tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
                         continue
-                    tos = pop()
+                    tos = tos.value
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 331:
-                    # NEXT__SHARE
-                    o0, = arg
-                    for v1 in tos:
-                        break
-                    else:
+                if op < 345:
+                    if op < 344:
+                        # POP__LOAD__CONST__ADD_INT__STORE
+                        o1, o2, o4 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
                         tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
                         continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 346:
+                    # PRINT
                     push(tos)
-                    tos = v1
-                    continue
-                # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
-                o0, o2, o3, o4, o5, o6, o7 = arg
-                for v1 in tos:
-                    break
-                else:
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
                     tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if type(v1) not in PLAIN:
-                    share(v1)
-                locs[o2] = v1
-                locs[o4] = locs[o3]
-                v2 = locs[o5]
-                if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 347:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
                 continue
             if op >= 364:
                 if op < 366:
@@ -5370,18 +5396,50 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 367:
-                    # TOOL
-                    push(tos)
-                    tos = arg
-                    continue
                 if op < 368:
+                    if op < 367:
+                        # TOOL
+                        push(tos)
+                        tos = arg
+                        continue
                     # TRUE
                     push(tos)
                     tos = True
                     continue
+                if op < 369:
+                    # TRY_CAST
+                    tos = try_cast(tos, arg)
+                    continue
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
+                continue
+            if op < 352:
+                if op < 350:
+                    if op < 349:
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
+                        continue
+                    # REM_INT
+                    a = pop()
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
+                    continue
+                if op < 351:
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                # SETTLE
+                value = machine.settle(task, tos, len(frames))
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
                 continue
             if op >= 360:
                 if op < 362:
@@ -5432,19 +5490,7 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op >= 354:
-                if op < 355:
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
-                    continue
-                # SET_PART
-                object = pop()
-                value = pop()
-                tos = store_index(object, tos, value)
-                continue
-            if op >= 352:
+            if op < 354:
                 if op < 353:
                     # SET_ELEMENT
                     value = pop()
@@ -5459,55 +5505,16 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op >= 348:
-                if op < 350:
-                    if op < 349:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 351:
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                # SETTLE
-                value = machine.settle(task, tos, len(frames))
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
+            if op < 355:
+                # SET_MEMBER
+                value = pop()
+                store_member(tos, arg, value)
+                tos = pop()
                 continue
-            if op < 347:
-                # PRINTLN
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "\n")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            # RACE
-            push(tos)
-            new = st[len(st) - arg:]
-            del st[len(st) - arg:]
-            value = machine.race(task, new)
-            if value is SUSPENDED:
-                tos = pop()
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            tos = value
+            # SET_PART
+            object = pop()
+            value = pop()
+            tos = store_index(object, tos, value)
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)
