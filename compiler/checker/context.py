@@ -25,6 +25,7 @@ from ..symbols import (
     FunctionScope,
     FunctionSymbol,
     ImplSymbol,
+    Local,
     ModelSymbol,
     Offering,
     StepFunction,
@@ -35,6 +36,7 @@ from ..symbols import (
 )
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import explain, number_help
+from .open_types import learn
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
@@ -134,7 +136,7 @@ class Checker:
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "open_lets", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
     )  # fmt: skip
 
     def __init__(
@@ -185,6 +187,7 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions
@@ -255,6 +258,8 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
+        if found.is_open:
+            learn(node, wanted)
         self.note_message(node.span, found, coercion)
         node.coercion = coercion
         return NEVER if found == NEVER else wanted
@@ -356,6 +361,8 @@ class Checker:
         """For nil where a value is expected: the literal, or a call that has no result."""
         while isinstance(node, ast.GroupExpr) or (isinstance(node, ast.Block) and node.result is not None):
             node = node.inner if isinstance(node, ast.GroupExpr) else node.result  # type: ignore[assignment]
+        if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and node.callee.segments[-1].text == "emit":
+            return "`emit` alone returns nothing; for the answer of the host write `await emit(channel, payload)?`"
         if isinstance(node, (ast.Call, ast.MethodCall)):
             return f"{self.text(node)} returns nothing"
         if isinstance(node, (ast.For, ast.While)):

@@ -47,8 +47,10 @@ from .keyed import keyed_method, without_key
 from .memory import check_role
 from .memory_learn import check_topic
 from .mismatch import absent_help
+from .open_types import learn, open_local
 from .places import fields_of, root_of
-from .relations import ERRONEOUS, fits, generic, is_memory, is_text, nilable
+from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, nilable
+from .signatures import Bindings, signature_of, substitute, unify
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
@@ -263,6 +265,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
+    if receiver.is_open and open_local(node.receiver) is not None:
+        found = _learned(node, receiver, row, matched.values, found)
     if row.mut:
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "context":
@@ -278,6 +282,19 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _learned(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], found: Type) -> Type:
+    """On a variable whose type is open: a change says it by its arguments (L-3.2.8). What the call gives is Any where that is open."""
+    signature = signature_of(row)
+    bindings: Bindings = {}
+    if row.mut and signature.receiver is not None:
+        unify(signature.receiver, receiver, bindings)
+        for formal, value in zip(signature.parameters, values, strict=False):
+            if value is not None and value.type is not None:
+                unify(formal.type, value.type, bindings)
+        learn(node.receiver, substitute(signature.receiver, bindings))
+    return close(found)
 
 
 def _memory_method(c: Checker, node: ast.MethodCall) -> None:

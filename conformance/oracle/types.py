@@ -53,6 +53,12 @@ def closed(t: Type) -> Type:
     return substitute(t, {}, ANY)
 
 
+def reopened(t: Type, make: Any) -> Type:
+    """A copy with `make()` for each part that is open; the parts themselves stay open (L-3.2.8)."""
+    t = prune(t)
+    return make() if isinstance(t, Var) else (t[0], *[reopened(p, make) for p in t[1:]])
+
+
 def known(t: Type | None) -> Type | None:
     """An expected type; None where it is still open."""
     t = prune(t)
