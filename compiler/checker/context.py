@@ -136,7 +136,8 @@ class Checker:
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
-        "outside", "open_lets", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "open_lets",
     )  # fmt: skip
 
     def __init__(
@@ -266,9 +267,8 @@ class Checker:
 
     def note_message(self, span: Span, found: Type, coercion: Coercion | None) -> None:
         """W0020, once in a function: an error becomes its message (L-3.3.16)."""
-        if isinstance(coercion, ToOption):
-            coercion = coercion.inner
-        if not isinstance(coercion, (ToMessage, ErrToMessage)) or not self.targets:
+        made: object = coercion.inner if isinstance(coercion, ToOption) else coercion
+        if not isinstance(made, (ToMessage, ErrToMessage)) or not self.targets:
             return
         target = self.function_target
         if target.noted:

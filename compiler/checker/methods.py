@@ -285,7 +285,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
 
 
 def _learned(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], found: Type) -> Type:
-    """On a variable whose type is open: a change says it by its arguments (L-3.2.8). What the call gives is Any where that is open."""
+    """On a variable whose type is open: a change says it by its arguments (L-3.2.8). What is open in the result is Any."""
     signature = signature_of(row)
     bindings: Bindings = {}
     if row.mut and signature.receiver is not None:

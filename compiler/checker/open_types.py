@@ -1,6 +1,6 @@
 """Variables whose first value leaves a type open: `let mut xs = [];`, and the uses that say it (L-3.2.8).
 
-Hands on `learn` and what it is made of. Must not know: where uses stand (`context`, `places`, `methods`), what is reported (`control`).
+Hands on `learn` and what it is made of. Must not know: where uses stand (`context`, `places`, `methods`), what is reported.
 """
 
 from __future__ import annotations

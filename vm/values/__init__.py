@@ -236,6 +236,7 @@ __all__ = [
     "to_json",
     "truth",
     "type_text",
+    "try_cast",
     "typeof",
     "with_element",
     "unkey",
