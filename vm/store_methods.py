@@ -109,7 +109,11 @@ def _as_ref(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments
 def _set(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
     key, value = arguments_of(site, arguments, ("k", "v"))
     view = machine.stores.view(ref)
-    return _finish(machine, task, ref, view.store, [view.set(key, value)], None)
+    store = view.store
+    if not store.watchers and store.path is None:
+        view.put(key, value)
+        return None
+    return _finish(machine, task, ref, store, [view.set(key, value)], None)
 
 
 def _set_many(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
@@ -155,6 +159,12 @@ def finish_call(
     if code is None:
         raise Panic("P014", f"the image lacks {'::'.join(FINISH)}, which finishes writes of hashmap {store.name}")
     return code, [ref, Array(calls), result]
+
+
+def is_quiet(machine: Running, ref: HashMapRef) -> bool:
+    """Whether a write is done when the store has changed: there is nobody to tell, and no file."""
+    store = machine.stores.hashmaps[ref.name]
+    return not store.watchers and store.path is None
 
 
 def _on_change(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> None:
@@ -315,6 +325,8 @@ _HASHMAP = {
     # asked by the functions of StoreWrites only: no program can name them
     "save": _save, "read": _read, "answered": _answered,
 }  # fmt: skip
+READS = frozenset((_get, _has, _require, _keys, _values, _len, _is_empty, _get_many, _scope, _as_ref))
+WRITES = frozenset((_set, _set_many, _delete, _clear))
 _SEARCHES = {
     "from_identifier": _from_identifier, "from_key": _from_key, "from_any_keys": _from_any_keys,
     "from_exact_keys": _from_exact_keys,
