@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
+from .hashmaps import WRITTEN_OUT, hashmap_of, store_text
 from .places import Places
 from .stack import Entry
 from .text import Branch
@@ -104,7 +105,45 @@ class Calls(Places):
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
 
     def op_CALL_METHOD(self, operand: int) -> None:
-        self.call_by_name("call_method", "CALL_METHOD", operand)
+        site = self.program.constants[operand]
+        number = hashmap_of(self.stack[-1 - site.argc].text)
+        if number >= 0 and WRITTEN_OUT.get(site.name) == site.argc and not site.names and not site.trait:
+            self.of_hashmap(site.name, self.image.hashmaps[number])
+        else:
+            self.call_by_name("call_method", "CALL_METHOD", operand)
+
+    def op_HASHMAP(self, operand: int) -> None:
+        self.push(Entry(self.constant(BY_NAME["HASHMAP"], operand)))
+
+    def of_hashmap(self, name: str, declared: Any) -> None:
+        """A method of a declared hashmap; where a write leaves, the interpreter calls the method from the beginning."""
+        store = store_text(declared.name)
+        if name in ("set", "delete"):
+            self.settle()
+            self.name_all(self.stack)
+            again = tuple([entry.text for entry in self.stack])
+            _, *parts = self.taken(WRITTEN_OUT[name] + 1)
+            self.pay()
+            called = "put_in_store" if name == "set" else "drop_from_store"
+            arguments = ", ".join([store, *[part.text for part in parts]])
+            self.called(f"{called}({arguments})", s.NIL if name == "set" else s.BOOL)
+            self.sites[-1].again = again
+        elif name == "get":
+            self.settle()
+            key = self.named(self.pop())
+            self.pop()
+            found = self.temporary()
+            self.statement(f"{self.here()}{found} = {store}.items.get({self.key(key)}, END)")
+            self.push(Entry(f"found({found})", ("option", -1), pure=False, uses=frozenset({found}), deep=1))
+            self.stack[-1].raw, self.stack[-1].inside = found, self.kind_of_type(declared.value)
+        elif name == "has":
+            self.settle()
+            key = self.named(self.pop())
+            self.pop()
+            self.give(f"({self.key(key)}) in {store}.items", [key], s.BOOL, fails=True)
+        else:
+            self.pop()
+            self.give(f"len({store}.items)" if name == "len" else f"not {store}.items", [], s.INT if name == "len" else s.BOOL, fails=True)
 
     def op_CALL_INOUT(self, operand: int) -> None:
         self.call_by_name("call_inout", "CALL_INOUT", operand)
