@@ -16,6 +16,7 @@ from .handles import arguments_of, expect
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
 from .values import (
+    NONE,
     Array,
     Closure,
     Err,
@@ -27,6 +28,7 @@ from .values import (
     Some,
     key_of,
     make_error,
+    share,
     to_json,
     typeof,
 )
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 LONGEST_CHAIN = 16
+MISSING = object()
 FINISH = ("StoreWrites", "finish")
 
 
@@ -48,13 +51,21 @@ FINISH = ("StoreWrites", "finish")
 
 
 def _get(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
-    (key,) = arguments_of(site, arguments, ("k",))
-    return machine.stores.view(ref).find(key)
+    (key,) = arguments if len(arguments) == 1 and not site.names else arguments_of(site, arguments, ("k",))
+    if ref.scope:
+        return machine.stores.view(ref).find(key)
+    store = machine.stores.hashmaps[ref.name]
+    found = store.items.get(key if type(key) is str else key_of(key), MISSING)
+    if found is MISSING:
+        return NONE
+    return Some(found if store.value_class is not None else share(found))
 
 
 def _has(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
-    (key,) = arguments_of(site, arguments, ("k",))
-    return machine.stores.view(ref).has(key)
+    (key,) = arguments if len(arguments) == 1 and not site.names else arguments_of(site, arguments, ("k",))
+    if ref.scope:
+        return machine.stores.view(ref).has(key)
+    return (key if type(key) is str else key_of(key)) in machine.stores.hashmaps[ref.name].items
 
 
 def _require(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
@@ -107,12 +118,12 @@ def _as_ref(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments
 
 
 def _set(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
-    key, value = arguments_of(site, arguments, ("k", "v"))
-    view = machine.stores.view(ref)
-    store = view.store
-    if not store.watchers and store.path is None:
-        view.put(key, value)
+    key, value = arguments if len(arguments) == 2 and not site.names else arguments_of(site, arguments, ("k", "v"))
+    store = machine.stores.hashmaps[ref.name]
+    if not (store.watchers or store.path is not None or ref.scope):
+        store.put(key, value)
         return None
+    view = machine.stores.view(ref)
     return _finish(machine, task, ref, store, [view.set(key, value)], None)
 
 
@@ -125,6 +136,8 @@ def _set_many(machine: Running, task: Task, ref: HashMapRef, site: Site, argumen
 def _delete(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
     (key,) = arguments_of(site, arguments, ("k",))
     view = machine.stores.view(ref)
+    if not view.store.watchers and view.store.path is None:
+        return view.store.items.pop(view.key(key), MISSING) is not MISSING
     changes = view.delete([view.key(key)])
     return _finish(machine, task, ref, view.store, changes, bool(changes))
 

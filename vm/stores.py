@@ -40,6 +40,7 @@ class HashStore:
         self.items: dict[Any, Any] = {}
         self.watchers: list[tuple[str, Any, Any]] = []
         self.whole = View(self, "")
+        # the class of all keys, of all values; None for types of which that says too little
         self.key_class = _CLASSES.get(key_type[0])
         self.value_class = _CLASSES.get(value_type[0])
 
@@ -48,6 +49,14 @@ class HashStore:
         if matches(value, descriptor) or (type(value) is int and descriptor[0] == "float"):
             return check(value, descriptor)
         raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
+
+    def put(self, key: Any, value: Any) -> None:
+        """Writes an entry of the whole hashmap, of which nobody is to be told."""
+        if type(key) is not self.key_class:
+            key = self.fitting(key, self.key_type, "the key")
+        if type(value) is not self.value_class:
+            value = share(self.fitting(value, self.value_type, "the value"))
+        self.items[key if type(key) is str else key_of(key)] = value
 
     def calls(self, changes: Iterable[Change]) -> list[Any]:
         """What watchers are to be told, in order: (watcher of every key, closure, key, old, new) (O-5.11)."""
@@ -101,17 +110,6 @@ class View:
 
     def has(self, key: Any) -> bool:
         return self.key(key) in self.store.items
-
-    def put(self, key: Any, value: Any) -> Any:
-        """Writes an entry, and gives the key in the dict."""
-        store = self.store
-        if type(key) is not store.key_class:
-            key = store.fitting(key, store.key_type, "the key")
-        if type(value) is not store.value_class:
-            value = share(store.fitting(value, store.value_type, "the value"))
-        at = self.key(key)
-        store.items[at] = value
-        return at
 
     def set(self, key: Any, value: Any) -> Change:
         at = self.key(self.store.fitting(key, self.store.key_type, "the key"))

@@ -335,7 +335,7 @@ WIDER = {"element": "Array<Any>", "key": "Map<Any, …>", "value": "Map<String, 
 
 
 def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -> Type:
-    """The type of the elements of a literal: the expected one, or their join, or E2018; values of a Map that have none are Any."""
+    """The type of the elements of a literal: the expected one, or their join, or E2018; Any for values of a Map without one."""
     if expected.concrete:
         for item in items:
             c.value(item, expected)

@@ -136,10 +136,7 @@ def put_in_store(store: HashStore, key: Any, value: Any) -> None:
     """`set` of a hashmap. What somebody has to be told of, or a file follows, is left before anything has happened."""
     if store.watchers or store.path is not None:
         raise Leave
-    if type(key) is store.key_class and type(value) is store.value_class and type(key) is not bool:
-        store.items[key] = value
-    else:
-        store.whole.put(key, value)
+    store.put(key, value)
 
 
 def drop_from_store(store: HashStore, key: Any) -> bool:
