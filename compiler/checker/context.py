@@ -38,7 +38,7 @@ from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, No
 from .mismatch import explain, number_help
 from .open_types import learn
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
 
 
 class Expected(NamedTuple):
@@ -137,7 +137,7 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
-        "open_lets",
+        "open_lets", "filling",
     )  # fmt: skip
 
     def __init__(
@@ -188,6 +188,7 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.filling: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
         self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
@@ -349,6 +350,9 @@ class Checker:
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
         elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and found == option(wanted.inner):
             help = f"`{wanted}` takes the value itself: {self.text(some)}"
+        elif (filled := self.filled_by(node)) is not None:
+            any_of = "Map<String, Any> = {}" if generic(filled.type, "Map") else "Array<Any> = []"
+            help = f"`{filled.name}` has the type of its first use; for several kinds: `let mut {filled.name}: {any_of};`"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
         else:
@@ -356,6 +360,14 @@ class Checker:
         where = f" for {expected.place}" if expected.place else ""
         message = f"expected `{wanted}`{where}, found `{found}`"
         return self.report(expected.code, node.span, message, help=help)
+
+    def filled_by(self, node: ast.Expr) -> Local | None:
+        """The variable with the type of its first use that the expression is put into by the present call."""
+        if self.filling is None or all(argument.value is not node for argument in self.filling.arguments):
+            return None
+        place = self.filling.receiver
+        local = place.binding if isinstance(place, ast.PathExpr) else None
+        return local if isinstance(local, Local) and local.learned else None
 
     def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
         """For nil where a value is expected: the literal, or a call that has no result."""

@@ -106,7 +106,7 @@ def _waits(c: Checker, node: ast.Let, found: Type) -> bool:
     local = node.pattern.binding
     if not isinstance(local, Local):
         return False
-    local.type = found  # the pattern has closed it
+    local.type, local.learned = found, True  # the pattern has closed the type
     c.open_lets.append((node, local))
     return True
 
