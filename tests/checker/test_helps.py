@@ -88,7 +88,8 @@ NIL = [
 DECLARATIONS = [
     (
         "model M { provider: opena } fn main() {}", "E4003",
-        "did you mean `openai`? connections are: `openai`, `ollama`, `google`, `offline`, `anthropic`; declare it with `connect`",
+        "did you mean `openai`? connections are: `openai`, `ollama`, `google`, `offline`, `anthropic`; "
+        "declare it with `connect`",
     ),
     (
         'connect lab { provider: "offline" } model M { provider: lob } fn main() {}', "E4003",
