@@ -41,8 +41,10 @@ from .context import FREE, Checker, Expected, ExpressionRule
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .json_sizes import check_size
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
+from .prompts import check_prompt
 from .relations import ERRONEOUS, is_text
 from .schemas import instance_fault
 from .signatures import Formal
@@ -294,6 +296,10 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if matched is None:
         return ERRONEOUS
     if member:
+        if owner in ("Prompt", "Message"):
+            for text in matched.values:
+                if text is not None:
+                    check_prompt(c, text)
         node.target = RecordCall(matched.values, matched.order, owner, member)
     elif name in CONSTRUCTORS:
         node.target = ConstructorCall(matched.values, matched.order, name)
@@ -378,6 +384,8 @@ def schema_argument(
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
         fault = instance_fault(c, type_) if type_.arguments else None
         if fault is None:
+            if type_.arguments:
+                check_size(c, type_, written[0].span)
             return symbol, type_
         c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
         return None

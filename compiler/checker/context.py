@@ -109,6 +109,7 @@ class WaitingBounds(NamedTuple):
 
 
 ExpressionRule = Callable[["Checker", Any, Expected], Type]
+Lint = Callable[["Checker", ast.Expr, Type, Type], None]  # the value, its type, and the one expected
 
 # Forms whose first child may itself be such a form: walked from the innermost outward, without recursion.
 SPINES: dict[type[ast.Node], str] = {
@@ -126,6 +127,7 @@ SPINES: dict[type[ast.Node], str] = {
 
 HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
+FORM_FIELDS = 10_000  # that the JSON forms of schemas may have together, beside one for each character
 MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
 DEEPEST = MAX_NESTING + 8  # and how deep it may be: a written one, with what inference puts around it
 
@@ -134,10 +136,12 @@ class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
-        "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
-        "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
+        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
+        "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
+        "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
         "open_lets", "filling",
+        "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
 
     def __init__(
@@ -146,8 +150,10 @@ class Checker:
         diagnostics: Diagnostics,
         expressions: dict[type[ast.Expr], ExpressionRule],
         mutating: frozenset[str],
+        lints: Sequence[Lint] = (),
     ) -> None:
         self.sources = sources
+        self.lints = lints  # that look at each value that went where a type is expected
         self.mutating = mutating  # names of methods that may change their receiver
         self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
         # expressions that belong to the code around the body they stand in, and the targets and loops they have there
@@ -170,13 +176,14 @@ class Checker:
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
-        self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
+        self.visited: set[StructSymbol] = set()  # structs whose JSON form was looked at, and found fine
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
+        self.offers: dict[tuple[Nominal, str, Any], list[Any]] = {}  # of types without type arguments, by method and module
         self.impls_by_head: dict[tuple[int, str], list[Implementation]] = {}
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
@@ -190,6 +197,9 @@ class Checker:
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
         self.filling: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
         self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
+        self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
+        self.form_sizes: dict[Type, tuple[int, int]] = {}
+        self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions
@@ -264,6 +274,9 @@ class Checker:
             learn(node, wanted)
         self.note_message(node.span, found, coercion)
         node.coercion = coercion
+        if found is not wanted:
+            for lint in self.lints:
+                lint(self, node, found, wanted)
         return NEVER if found == NEVER else wanted
 
     def note_message(self, span: Span, found: Type, coercion: Coercion | None) -> None:
