@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .host.options import Buffered as Buffered
     from .host.options import Immediate as Immediate
     from .host.options import Permissions as Permissions
+    from .host.options import SharedBudget as SharedBudget
     from .host.programs import Program as Program
     from .host.results import Emit as Emit
     from .host.results import Metrics as Metrics
@@ -48,7 +49,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "compiling": "compile load",
     "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError ToolError",
-    "options": "Budgets Buffered Immediate Permissions",
+    "options": "Budgets Buffered Immediate Permissions SharedBudget",
     "programs": "Program",
     "results": "Emit Metrics RunResult",
     "running": "arun run",

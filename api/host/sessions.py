@@ -11,11 +11,11 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..runtime import session as runtime
+from ..runtime.budgets import Account
 from ..runtime.emits import NoListener
 from ..runtime.errors import ConfigFailure
 from ..vm import link, values
@@ -23,7 +23,7 @@ from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from .conversion import Run, from_python, read_value, to_python
 from .errors import Frame, ImageError, Panic, ProgramError
-from .options import Budgets, Options, check_options, host_of
+from .options import Options, amounts, check_options, host_of, limits_of
 from .results import Emit, Metrics, RunResult
 from .session_loop import SessionLoop
 from .turns import Interruptible, Turns
@@ -50,7 +50,7 @@ class Session:
         self._listeners: dict[str, list[Listener]] = {}
         self._handlers: dict[str, Handler] = {}
         self._emits: list[Emit] = []
-        self._budgets = options.get("budgets") or Budgets()
+        self._limits, self._shared, self._per_call = amounts(options.get("budgets"))
         self._turns = Turns()
         self._thread = threading.Lock()  # one thread at a time drives the runner
         self._runner: asyncio.Runner | None = None
@@ -222,7 +222,8 @@ class Session:
         session = self._session
         session.machine.stop = None
         code = self._program.codes[number]
-        work = session.invoke(code, arguments, give=self._given, **asdict(self._budgets))
+        accounts = [*(Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call), *self._shared]
+        work = session.invoke(code, arguments, give=self._given, accounts=accounts, **limits_of(self._limits))
         call = asyncio.ensure_future(work)
         self._running = call, asyncio.get_running_loop()
         try:

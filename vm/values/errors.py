@@ -30,7 +30,7 @@ _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("slots", ("nilable", ("array", ("string",)))),
     ("seqs", ("nilable", ("array", ("int",)))),
     ("last_error", ("nilable", ("error", "SchemaError"))),
-    ("expected actual allowed cause", ("any",)),
+    ("expected actual allowed cause wanted left", ("any",)),
 )
 # The type of each extra field; all are nilable, since a value need not carry them (L-3.11.13).
 FIELD_TYPES: dict[str, Descriptor] = {name: kind for names, kind in _TYPED_FIELDS for name in names.split()}
@@ -95,6 +95,7 @@ _ROWS = (
         "connection status", "L-3.11.4",
     ),
     ("TimeoutError", "AgentError", "", "timeout_seconds limit stderr", "L-3.11.5"),
+    ("BudgetError", "AgentError", "Tokens(wanted,left) Cost(wanted,left) ModelCalls(wanted,left) Unpriced", "wanted left", "O-1.222"),
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
