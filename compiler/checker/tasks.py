@@ -66,7 +66,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     if node.tasks is not None:
         c.concurrent.append(node.tasks)
         return Tuple(tuple(value_type(body(c, task)) for task in node.tasks))
-    answer = awaited_emit(c, node.operand)
+    answer = awaited_emit(c, node.operand, expected)
     if answer is not None:
         return answer
     _one_array(c, node.operand, "await (f(), g())")

@@ -141,10 +141,10 @@ def test_settling_gives_back_what_was_not_used(finish):
 
 
 def test_a_request_draws_on_every_account_or_on_none(finish):
-    one, other = Account(tokens=1000), Account(tokens=20)
+    one, other = Account(tokens=1000), Account(tokens=25)
     purse, beside = Purse([one, other], PRICES, Turn), Purse([Account(), other], PRICES, Turn)
     held = finish(purse.reserve(request(params={"max_tokens": 10}), False, "a"))
-    assert (purse.left()[0], beside.left()[0]) == (5, 5)
+    assert (purse.left()[0], beside.left()[0]) == (10, 10)
     waits = beside.reserve(request(params={"max_tokens": 10}), False, "a")
     waits.send(None)  # the task of the same name of another session may give back
     purse.settle(Use(1, 3, 4), held)

@@ -291,166 +291,167 @@ NUMBERS = {
     "ADD": 206,
     "AGENT": 207,
     "ASK": 208,
-    "AWAIT": 209,
-    "AWAIT_ALL": 210,
-    "CALL_HOST": 211,
-    "CALL_INOUT": 212,
-    "CAST": 213,
-    "CELL_OWN": 214,
-    "CHANGES_SELF": 215,
-    "CHECK": 216,
-    "CHECK_PAYLOAD": 217,
-    "CLOSURE": 218,
-    "CONCAT__STORE": 219,
-    "CONFIGURE": 220,
-    "CONST__GE_INT__JUMP_UNLESS": 221,
-    "CONST__GT_INT__JUMP_UNLESS": 222,
-    "CONST__JUMP_UNLESS": 223,
-    "CONST__LE_INT__JUMP_UNLESS": 224,
-    "CONST__LT_INT__JUMP_UNLESS": 225,
-    "CONST__MUL_INT": 226,
-    "CONST__NE_INT__JUMP_UNLESS": 227,
-    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 228,
-    "EMIT": 229,
-    "EQ_INT": 230,
-    "EQ_INT__JUMP_IF": 231,
-    "EQ_INT__JUMP_UNLESS": 232,
-    "ERR": 233,
-    "FAIL_LENGTH": 234,
-    "FAIL_MATCH": 235,
-    "FALSE": 236,
-    "FIELD_OWN": 237,
-    "FILL": 238,
-    "FLUSH": 239,
-    "GE": 240,
-    "GET_ELEMENT": 241,
-    "GET_ERROR": 242,
-    "GET_FIELD": 243,
-    "GET_PAYLOAD": 244,
-    "GE_INT": 245,
-    "GE_INT__JUMP_IF": 246,
-    "GE_INT__JUMP_UNLESS": 247,
-    "GT": 248,
-    "GT_INT__JUMP_IF": 249,
-    "HALT": 250,
-    "HASHMAP": 251,
-    "INDEX": 252,
-    "INDEX_ARRAY__STORE": 253,
-    "INDEX_OWN": 254,
-    "INT_TO_FLOAT": 255,
-    "IS_ABSENT": 256,
-    "IS_ERR": 257,
-    "IS_ERROR": 258,
-    "IS_NIL": 259,
-    "IS_OK": 260,
-    "IS_SOME": 261,
-    "IS_VARIANT": 262,
-    "IS_VARIANT__JUMP_UNLESS": 263,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 264,
-    "JUMP_UNLESS__JUMP": 265,
-    "LE": 266,
-    "LEDGER": 267,
-    "LENGTH": 268,
-    "LE_INT": 269,
-    "LE_INT__JUMP_IF": 270,
-    "LE_INT__JUMP_UNLESS": 271,
-    "LOAD_CELL": 272,
-    "LOAD_OWN__LOAD__INDEX_OWN": 273,
-    "LOAD_OWN__LOAD__SET_INDEX": 274,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 275,
-    "LOAD__ADD_FLOAT": 276,
-    "LOAD__CONST__ADD_INT": 277,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 278,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 279,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 280,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__MUL_INT__STORE": 282,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 283,
-    "LOAD__CONST__REM_INT": 284,
-    "LOAD__CONST__SUB_INT__STORE": 285,
-    "LOAD__EQ_INT__JUMP_UNLESS": 286,
-    "LOAD__GET_PAYLOAD": 287,
-    "LOAD__GE_INT__JUMP_UNLESS": 288,
-    "LOAD__GT_INT__JUMP_UNLESS": 289,
-    "LOAD__INDEX_ARRAY": 290,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 291,
-    "LOAD__JUMP_UNLESS": 292,
-    "LOAD__LE_INT__JUMP_UNLESS": 293,
-    "LOAD__LOAD__ADD_FLOAT": 294,
-    "LOAD__LOAD__ADD_INT": 295,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 296,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 297,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 298,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 299,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 300,
-    "LOAD__LOAD__MUL_FLOAT": 301,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 302,
-    "LOAD__LOAD__MUL_INT": 303,
-    "LOAD__LOAD__MUL_INT__STORE": 304,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 305,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 306,
-    "LOAD__LOAD__SUB_FLOAT": 307,
-    "LOAD__LOAD__SUB_INT": 308,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 309,
-    "LOAD__LT_INT__JUMP_UNLESS": 310,
-    "LOAD__MUL_FLOAT": 311,
-    "LOAD__MUL_INT": 312,
-    "LOAD__NE_INT__JUMP_UNLESS": 313,
-    "LOAD__SUB_FLOAT": 314,
-    "LOAD__SUB_INT": 315,
-    "LT": 316,
-    "LT_INT": 317,
-    "LT_INT__JUMP_IF": 318,
-    "LT_INT__JUMP_UNLESS": 319,
-    "MAP": 320,
-    "MCP": 321,
-    "MEMBER_OWN": 322,
-    "MEMORY": 323,
-    "MODEL": 324,
-    "MUL": 325,
-    "NE": 326,
-    "NEG": 327,
-    "NEG_INT": 328,
-    "NEW_CELL": 329,
-    "NEXT__SHARE": 330,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 331,
-    "NE_INT": 332,
-    "NE_INT__JUMP_IF": 333,
-    "NE_INT__JUMP_UNLESS": 334,
-    "NIL": 335,
-    "NOT": 336,
-    "OK": 337,
-    "OK__RETURN": 338,
-    "PARALLEL": 339,
-    "PARSE_AS": 340,
-    "PIPELINE": 341,
-    "POP_TRY": 342,
-    "POP__LOAD__CONST__ADD_INT__STORE": 343,
-    "POW": 344,
-    "PRINT": 345,
-    "PRINTLN": 346,
-    "RACE": 347,
-    "REM": 348,
-    "REM_INT": 349,
-    "SCHEMA": 350,
-    "SETTLE": 351,
-    "SET_ELEMENT": 352,
-    "SET_INDEX": 353,
-    "SET_MEMBER": 354,
-    "SET_PART": 355,
-    "SHARE": 356,
-    "SLIDE": 357,
-    "START": 358,
-    "STORE_CELL": 359,
-    "STORE__LOAD__GET_ELEMENT": 360,
-    "STORE__LOAD__LOAD__SHARE": 361,
-    "STORE__LOAD__STORE__LOAD": 362,
-    "SUB": 363,
-    "SUB_INT": 364,
-    "SWAP": 365,
-    "TOOL": 366,
-    "TRUE": 367,
-    "WRAP": 368,
+    "ASK_FOR": 209,
+    "AWAIT": 210,
+    "AWAIT_ALL": 211,
+    "CALL_HOST": 212,
+    "CALL_INOUT": 213,
+    "CAST": 214,
+    "CELL_OWN": 215,
+    "CHANGES_SELF": 216,
+    "CHECK": 217,
+    "CHECK_PAYLOAD": 218,
+    "CLOSURE": 219,
+    "CONCAT__STORE": 220,
+    "CONFIGURE": 221,
+    "CONST__GE_INT__JUMP_UNLESS": 222,
+    "CONST__GT_INT__JUMP_UNLESS": 223,
+    "CONST__JUMP_UNLESS": 224,
+    "CONST__LE_INT__JUMP_UNLESS": 225,
+    "CONST__LT_INT__JUMP_UNLESS": 226,
+    "CONST__MUL_INT": 227,
+    "CONST__NE_INT__JUMP_UNLESS": 228,
+    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 229,
+    "EMIT": 230,
+    "EQ_INT": 231,
+    "EQ_INT__JUMP_IF": 232,
+    "EQ_INT__JUMP_UNLESS": 233,
+    "ERR": 234,
+    "FAIL_LENGTH": 235,
+    "FAIL_MATCH": 236,
+    "FALSE": 237,
+    "FIELD_OWN": 238,
+    "FILL": 239,
+    "FLUSH": 240,
+    "GE": 241,
+    "GET_ELEMENT": 242,
+    "GET_ERROR": 243,
+    "GET_FIELD": 244,
+    "GET_PAYLOAD": 245,
+    "GE_INT": 246,
+    "GE_INT__JUMP_IF": 247,
+    "GE_INT__JUMP_UNLESS": 248,
+    "GT": 249,
+    "GT_INT__JUMP_IF": 250,
+    "HALT": 251,
+    "HASHMAP": 252,
+    "INDEX": 253,
+    "INDEX_ARRAY__STORE": 254,
+    "INDEX_OWN": 255,
+    "INT_TO_FLOAT": 256,
+    "IS_ABSENT": 257,
+    "IS_ERR": 258,
+    "IS_ERROR": 259,
+    "IS_NIL": 260,
+    "IS_OK": 261,
+    "IS_SOME": 262,
+    "IS_VARIANT": 263,
+    "IS_VARIANT__JUMP_UNLESS": 264,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 265,
+    "JUMP_UNLESS__JUMP": 266,
+    "LE": 267,
+    "LEDGER": 268,
+    "LENGTH": 269,
+    "LE_INT": 270,
+    "LE_INT__JUMP_IF": 271,
+    "LE_INT__JUMP_UNLESS": 272,
+    "LOAD_CELL": 273,
+    "LOAD_OWN__LOAD__INDEX_OWN": 274,
+    "LOAD_OWN__LOAD__SET_INDEX": 275,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 276,
+    "LOAD__ADD_FLOAT": 277,
+    "LOAD__CONST__ADD_INT": 278,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 279,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 280,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 281,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 282,
+    "LOAD__CONST__MUL_INT__STORE": 283,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 284,
+    "LOAD__CONST__REM_INT": 285,
+    "LOAD__CONST__SUB_INT__STORE": 286,
+    "LOAD__EQ_INT__JUMP_UNLESS": 287,
+    "LOAD__GET_PAYLOAD": 288,
+    "LOAD__GE_INT__JUMP_UNLESS": 289,
+    "LOAD__GT_INT__JUMP_UNLESS": 290,
+    "LOAD__INDEX_ARRAY": 291,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 292,
+    "LOAD__JUMP_UNLESS": 293,
+    "LOAD__LE_INT__JUMP_UNLESS": 294,
+    "LOAD__LOAD__ADD_FLOAT": 295,
+    "LOAD__LOAD__ADD_INT": 296,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 297,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 298,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 299,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 300,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 301,
+    "LOAD__LOAD__MUL_FLOAT": 302,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 303,
+    "LOAD__LOAD__MUL_INT": 304,
+    "LOAD__LOAD__MUL_INT__STORE": 305,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 306,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 307,
+    "LOAD__LOAD__SUB_FLOAT": 308,
+    "LOAD__LOAD__SUB_INT": 309,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 310,
+    "LOAD__LT_INT__JUMP_UNLESS": 311,
+    "LOAD__MUL_FLOAT": 312,
+    "LOAD__MUL_INT": 313,
+    "LOAD__NE_INT__JUMP_UNLESS": 314,
+    "LOAD__SUB_FLOAT": 315,
+    "LOAD__SUB_INT": 316,
+    "LT": 317,
+    "LT_INT": 318,
+    "LT_INT__JUMP_IF": 319,
+    "LT_INT__JUMP_UNLESS": 320,
+    "MAP": 321,
+    "MCP": 322,
+    "MEMBER_OWN": 323,
+    "MEMORY": 324,
+    "MODEL": 325,
+    "MUL": 326,
+    "NE": 327,
+    "NEG": 328,
+    "NEG_INT": 329,
+    "NEW_CELL": 330,
+    "NEXT__SHARE": 331,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 332,
+    "NE_INT": 333,
+    "NE_INT__JUMP_IF": 334,
+    "NE_INT__JUMP_UNLESS": 335,
+    "NIL": 336,
+    "NOT": 337,
+    "OK": 338,
+    "OK__RETURN": 339,
+    "PARALLEL": 340,
+    "PARSE_AS": 341,
+    "PIPELINE": 342,
+    "POP_TRY": 343,
+    "POP__LOAD__CONST__ADD_INT__STORE": 344,
+    "POW": 345,
+    "PRINT": 346,
+    "PRINTLN": 347,
+    "RACE": 348,
+    "REM": 349,
+    "REM_INT": 350,
+    "SCHEMA": 351,
+    "SETTLE": 352,
+    "SET_ELEMENT": 353,
+    "SET_INDEX": 354,
+    "SET_MEMBER": 355,
+    "SET_PART": 356,
+    "SHARE": 357,
+    "SLIDE": 358,
+    "START": 359,
+    "STORE_CELL": 360,
+    "STORE__LOAD__GET_ELEMENT": 361,
+    "STORE__LOAD__LOAD__SHARE": 362,
+    "STORE__LOAD__STORE__LOAD": 363,
+    "SUB": 364,
+    "SUB_INT": 365,
+    "SWAP": 366,
+    "TOOL": 367,
+    "TRUE": 368,
+    "WRAP": 369,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -824,6 +825,7 @@ MARKS = (
     (False, False),
     (False, False),
     (False, False),
+    (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -836,46 +838,46 @@ FUSED = {
     ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (117, 4),
     ('CONST', 'CONST'): (71, 0),
     ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (221, 0),
-    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (222, 0),
+    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (222, 0),
+    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (223, 0),
     ('CONST', 'JUMP'): (201, 0),
-    ('CONST', 'JUMP_UNLESS'): (223, 1),
+    ('CONST', 'JUMP_UNLESS'): (224, 1),
     ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (91, 4),
-    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (224, 0),
+    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (225, 0),
     ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (156, 0),
     ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (93, 4),
     ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
-    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (225, 0),
-    ('CONST', 'MUL_INT'): (226, 1),
+    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (226, 0),
+    ('CONST', 'MUL_INT'): (227, 1),
     ('CONST', 'MUL_INT', 'OK', 'RETURN'): (95, 1),
-    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (227, 0),
+    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (228, 0),
     ('CONST', 'REM_INT'): (22, 1),
-    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (228, 1),
+    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (229, 1),
     ('CONST', 'STORE'): (141, 0),
     ('CONST', 'SUB_INT'): (187, 1),
     ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
-    ('EQ_INT', 'JUMP_IF'): (231, 0),
-    ('EQ_INT', 'JUMP_UNLESS'): (232, 0),
-    ('GE_INT', 'JUMP_IF'): (246, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (247, 0),
-    ('GT_INT', 'JUMP_IF'): (249, 0),
+    ('EQ_INT', 'JUMP_IF'): (232, 0),
+    ('EQ_INT', 'JUMP_UNLESS'): (233, 0),
+    ('GE_INT', 'JUMP_IF'): (247, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (248, 0),
+    ('GT_INT', 'JUMP_IF'): (250, 0),
     ('GT_INT', 'JUMP_UNLESS'): (32, 0),
     ('INDEX_ARRAY', 'GET_FIELD'): (100, 0),
-    ('INDEX_ARRAY', 'STORE'): (253, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (263, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (264, 0),
-    ('JUMP_UNLESS', 'JUMP'): (265, 0),
+    ('INDEX_ARRAY', 'STORE'): (254, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (264, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (265, 0),
+    ('JUMP_UNLESS', 'JUMP'): (266, 0),
     ('JUMP_UNLESS', 'LOAD'): (12, 0),
     ('JUMP_UNLESS', 'LOAD', 'CONST'): (188, 0),
     ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (105, 3),
     ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
     ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (128, 4),
-    ('LE_INT', 'JUMP_IF'): (270, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (271, 0),
-    ('LOAD', 'ADD_FLOAT'): (276, 0),
+    ('LE_INT', 'JUMP_IF'): (271, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (272, 0),
+    ('LOAD', 'ADD_FLOAT'): (277, 0),
     ('LOAD', 'ADD_INT'): (52, 1),
     ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (277, 2),
+    ('LOAD', 'CONST', 'ADD_INT'): (278, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (77, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (20, 6),
@@ -884,26 +886,26 @@ FUSED = {
     ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (278, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (279, 0),
     ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (279, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (280, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (281, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (280, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (281, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (282, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
     ('LOAD', 'CONST', 'MUL_INT'): (131, 2),
     ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (282, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (283, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (283, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (284, 2),
     ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (284, 2),
+    ('LOAD', 'CONST', 'REM_INT'): (285, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
     ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
     ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (285, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (286, 2),
     ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (286, 0),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (287, 0),
     ('LOAD', 'GET_ELEMENT'): (106, 0),
     ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
     ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
@@ -913,22 +915,22 @@ FUSED = {
     ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
     ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
     ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (79, 6),
-    ('LOAD', 'GET_PAYLOAD'): (287, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (288, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (289, 0),
-    ('LOAD', 'INDEX_ARRAY'): (290, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (291, 1),
+    ('LOAD', 'GET_PAYLOAD'): (288, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (289, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (290, 0),
+    ('LOAD', 'INDEX_ARRAY'): (291, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (292, 1),
     ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (189, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (292, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (293, 0),
+    ('LOAD', 'JUMP_UNLESS'): (293, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (294, 0),
     ('LOAD', 'LOAD'): (50, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (294, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (295, 2),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (295, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (296, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
     ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (202, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (150, 2),
@@ -938,9 +940,9 @@ FUSED = {
     ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (24, 6),
     ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
     ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (296, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (297, 0),
     ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (55, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (297, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (298, 0),
     ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (56, 0),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (48, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
@@ -952,13 +954,13 @@ FUSED = {
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (298, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (299, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (168, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (299, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (300, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (300, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (301, 2),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
@@ -970,27 +972,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (301, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (302, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (302, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (303, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (25, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (303, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (304, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (305, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (306, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (304, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (305, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (306, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (307, 0),
     ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (307, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (308, 2),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (308, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (309, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (309, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (310, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
     ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (99, 3),
     ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (310, 0),
-    ('LOAD', 'MUL_FLOAT'): (311, 0),
-    ('LOAD', 'MUL_INT'): (312, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (313, 0),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (311, 0),
+    ('LOAD', 'MUL_FLOAT'): (312, 0),
+    ('LOAD', 'MUL_INT'): (313, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (314, 0),
     ('LOAD', 'OK', 'RETURN'): (200, 0),
     ('LOAD', 'RETURN'): (75, 0),
     ('LOAD', 'SHARE'): (27, 0),
@@ -1001,22 +1003,22 @@ FUSED = {
     ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
     ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 7),
     ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (73, 5),
-    ('LOAD', 'SUB_FLOAT'): (314, 0),
-    ('LOAD', 'SUB_INT'): (315, 1),
+    ('LOAD', 'SUB_FLOAT'): (315, 0),
+    ('LOAD', 'SUB_INT'): (316, 1),
     ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (166, 2),
     ('LOAD_OWN', 'LOAD'): (129, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (273, 2),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (274, 2),
     ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (274, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (275, 2),
     ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (28, 2),
     ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (318, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (319, 0),
-    ('NEXT', 'SHARE'): (330, 0),
+    ('LT_INT', 'JUMP_IF'): (319, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (320, 0),
+    ('NEXT', 'SHARE'): (331, 0),
     ('NEXT', 'SHARE', 'STORE'): (98, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (74, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (331, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (332, 0),
     ('NEXT', 'STORE'): (33, 0),
     ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (101, 0),
     ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
@@ -1028,18 +1030,18 @@ FUSED = {
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
     ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (333, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (334, 0),
-    ('OK', 'RETURN'): (338, 0),
+    ('NE_INT', 'JUMP_IF'): (334, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (335, 0),
+    ('OK', 'RETURN'): (339, 0),
     ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (343, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (344, 3),
     ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
     ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (80, 5),
     ('SHARE', 'STORE'): (170, 0),
     ('STORE', 'JUMP'): (155, 0),
     ('STORE', 'LOAD'): (68, 0),
     ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (360, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (361, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
     ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
@@ -1047,12 +1049,12 @@ FUSED = {
     ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
     ('STORE', 'LOAD', 'LOAD'): (104, 0),
     ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (76, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (361, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (362, 0),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (362, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (363, 0),
     ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (78, 4),
     ('CALL_BUILTIN', 'POP'): (96, 0),
     ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (275, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (276, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
     ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
@@ -1060,7 +1062,7 @@ FUSED = {
     ('CONST', 'CONST', 'CALL_METHOD'): (89, 2),
     ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (6, 3),
     ('CONST', 'ARRAY', 'CALL_METHOD'): (138, 2),
-    ('CONCAT', 'STORE'): (219, 0),
+    ('CONCAT', 'STORE'): (220, 0),
 }
 
 
@@ -3977,7 +3979,25 @@ def run(machine, task):
                 push(o3)
                 tos = v3
                 continue
-            if op < 203:
+            if op < 204:
+                if op >= 203:
+                    # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
+                    o0, o1, o3, o5 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v1, len(v2))
+                    v4 = v3 + o3
+                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                        overflow('+')
+                    locs[o5] = v4
+                    continue
                 if op >= 201:
                     if op < 202:
                         # CONST__JUMP
@@ -4043,26 +4063,8 @@ def run(machine, task):
                     v4 = int_rem(v3, o5)
                 locs[o7] = v4
                 continue
-            if op < 275:
-                if op < 228:
-                    if op < 204:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        continue
+            if op < 281:
+                if op < 237:
                     if op < 208:
                         if op < 205:
                             # THROW
@@ -4092,83 +4094,120 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op >= 226:
-                        if op < 227:
-                            # CONST__MUL_INT
-                            o0, = arg
-                            v1 = tos * o0 if tos < o0 else tos * o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('*')
-                            tos = v1
-                            continue
-                        # CONST__NE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos != o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 224:
-                        if op < 225:
-                            # CONST__LE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos <= o0):
+                    if op >= 233:
+                        if op < 235:
+                            if op < 234:
+                                # EQ_INT__JUMP_UNLESS
+                                o1, = arg
+                                v1 = pop()
+                                if not (v1 == tos):
+                                    tos = pop()
+                                    ins, cost = o1
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
                                 tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
                                 continue
-                            tos = pop()
+                            # ERR
+                            tos = Err(tos)
                             continue
-                        # CONST__LT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos < o0):
+                        if op < 236:
+                            # FAIL_LENGTH
+                            raise wrong_length(arg, tos)
+                        # FAIL_MATCH
+                        raise Panic("P009", f"no arm matches {debug(tos)}")
+                    if op >= 230:
+                        if op < 231:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
                             tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 232:
+                            # EQ_INT
+                            a = pop()
+                            tos = a == tos
                             continue
-                        tos = pop()
-                        continue
-                    if op >= 222:
-                        if op < 223:
-                            # CONST__GT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos > o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
+                        # EQ_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 == tos):
                             tos = pop()
-                            continue
-                        # CONST__JUMP_UNLESS
-                        o0, o1 = arg
-                        if o0 is False:
                             ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if o0 is not True:
-                            raise not_bool(o0)
+                        tos = pop()
                         continue
-                    if op >= 220:
-                        if op < 221:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
+                    if op >= 228:
+                        if op < 229:
+                            # CONST__NE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos != o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             tos = pop()
                             continue
-                        # CONST__GE_INT__JUMP_UNLESS
+                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o2, o4 = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        if not (v1 == o2):
+                            tos = pop()
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 226:
+                        if op < 227:
+                            # CONST__LT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos < o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__MUL_INT
+                        o0, = arg
+                        v1 = tos * o0 if tos < o0 else tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        tos = v1
+                        continue
+                    if op >= 224:
+                        if op < 225:
+                            # CONST__JUMP_UNLESS
+                            o0, o1 = arg
+                            if o0 is False:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if o0 is not True:
+                                raise not_bool(o0)
+                            continue
+                        # CONST__LE_INT__JUMP_UNLESS
                         o0, o2 = arg
-                        if not (tos >= o0):
+                        if not (tos <= o0):
                             tos = pop()
                             ins, cost = o2
                             fuel -= cost
@@ -4177,12 +4216,41 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op >= 217:
-                        if op < 218:
+                    if op >= 221:
+                        if op < 222:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        if op < 223:
+                            # CONST__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op >= 218:
+                        if op < 219:
                             # CHECK_PAYLOAD
                             tos = check(tos, arg, 'P415')
                             continue
-                        if op < 219:
+                        if op < 220:
                             # CLOSURE
                             push(tos)
                             tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
@@ -4198,9 +4266,9 @@ def run(machine, task):
                         locs[target] = left
                         tos = pop()
                         continue
-                    if op >= 213:
-                        if op < 215:
-                            if op < 214:
+                    if op >= 214:
+                        if op < 216:
+                            if op < 215:
                                 # CAST
                                 tos = cast(tos, arg)
                                 continue
@@ -4211,7 +4279,7 @@ def run(machine, task):
                                 cell.value = own(cell.value)
                             tos = cell.value
                             continue
-                        if op < 216:
+                        if op < 217:
                             # CHANGES_SELF
                             tos = changes_self(machine, tos, arg)
                             continue
@@ -4229,16 +4297,26 @@ def run(machine, task):
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        # AWAIT
-                        value = machine.await_value(task, tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 211:
+                        # ASK_FOR
+                        timeout = tos
+                        payload = pop()
+                        channel = pop()
+                        tos = pop()
+                        machine.ask(task, channel, payload, timeout, arg)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 212:
+                        if op < 211:
+                            # AWAIT
+                            value = machine.await_value(task, tos)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
                         # AWAIT_ALL
                         push(tos)
                         new = st[len(st) - arg:]
@@ -4251,7 +4329,7 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 212:
+                    if op < 213:
                         # CALL_HOST
                         push(tos)
                         n = arg.argc
@@ -4283,37 +4361,63 @@ def run(machine, task):
                     locs = new + code.blank if code.blank else new
                     cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                     continue
-                if op < 252:
-                    if op >= 248:
-                        if op < 250:
-                            if op < 249:
-                                # GT
-                                a = pop()
-                                tos = greater(a, tos)
+                if op < 259:
+                    if op < 241:
+                        if op < 239:
+                            if op < 238:
+                                # FALSE
+                                push(tos)
+                                tos = False
                                 continue
-                            # GT_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 > tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 240:
+                            # FILL
+                            hole = pop()
+                            fill(hole, tos)
                             tos = pop()
                             continue
-                        if op < 251:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
+                        # FLUSH
+                        machine.flush(task)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 247:
+                        if op < 243:
+                            if op < 242:
+                                # GE
+                                a = pop()
+                                tos = greater_equal(a, tos)
+                                continue
+                            # GET_ELEMENT
+                            tos = tos[arg]
+                            continue
+                        if op < 245:
+                            if op < 244:
+                                # GET_ERROR
+                                tos = get_error_member(tos, arg)
+                                continue
+                            # GET_FIELD
+                            tos = getattr(tos, arg)
+                            continue
+                        if op < 246:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        # GE_INT
+                        a = pop()
+                        tos = a >= tos
                         continue
-                    if op >= 246:
-                        if op < 247:
+                    if op < 249:
+                        if op < 248:
                             # GE_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
@@ -4338,189 +4442,97 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op >= 239:
-                        if op < 242:
-                            if op < 240:
-                                # FLUSH
-                                machine.flush(task)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if op < 241:
-                                # GE
+                    if op < 253:
+                        if op < 251:
+                            if op < 250:
+                                # GT
                                 a = pop()
-                                tos = greater_equal(a, tos)
+                                tos = greater(a, tos)
                                 continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        if op < 244:
-                            if op < 243:
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # GET_FIELD
-                            tos = getattr(tos, arg)
-                            continue
-                        if op < 245:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    if op >= 234:
-                        if op < 236:
-                            if op < 235:
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        if op < 237:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        if op < 238:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 230:
-                        if op < 229:
-                            # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                            o0, o2, o4 = arg
-                            if tos >= 0 and o0 > 0:
-                                v1 = tos % o0
-                            else:
-                                v1 = int_rem(tos, o0)
-                            if not (v1 == o2):
+                            # GT_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 > tos):
                                 tos = pop()
-                                ins, cost = o4
+                                ins, cost = o1
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
                             tos = pop()
                             continue
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 232:
-                        if op < 231:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
+                        if op < 252:
+                            # HALT
+                            task.finish(tos)
+                            machine.fuel += fuel
+                            return
+                        # HASHMAP
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 255:
+                        if op < 254:
+                            # INDEX
+                            object = pop()
+                            tos = read_index(object, tos)
                             continue
-                        # EQ_INT__JUMP_IF
+                        # INDEX_ARRAY__STORE
                         o1, = arg
                         v1 = pop()
-                        if (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        locs[o1] = v3
                         tos = pop()
                         continue
-                    if op < 233:
-                        # EQ_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    # ERR
-                    tos = Err(tos)
-                    continue
-                if op < 254:
-                    if op < 253:
-                        # INDEX
-                        object = pop()
-                        tos = read_index(object, tos)
-                        continue
-                    # INDEX_ARRAY__STORE
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1.items
-                    if tos < 0:
-                        index_out_of_range(tos, len(v2))
-                    try:
-                        v3 = v2[tos]
-                    except IndexError:
-                        index_out_of_range(tos, len(v2))
-                    locs[o1] = v3
-                    tos = pop()
-                    continue
-                if op < 255:
-                    # INDEX_OWN
-                    object = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        value = object.items[tos]
-                    else:
-                        value = index_place(object, tos)
-                    try:
-                        if value.shared:
-                            value = own(value)
-                            object.items[tos if type(object) is Array else key_of(tos)] = value
-                    except AttributeError:
-                        pass
-                    tos = value
-                    continue
-                if op < 262:
-                    if op < 258:
-                        if op < 256:
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 257:
+                    if op >= 257:
+                        if op < 258:
                             # IS_ABSENT
                             tos = tos is None or tos is NONE_VALUE
                             continue
                         # IS_ERR
                         tos = type(tos) is Err
                         continue
-                    if op < 260:
-                        if op < 259:
+                    if op < 256:
+                        # INDEX_OWN
+                        object = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            value = object.items[tos]
+                        else:
+                            value = index_place(object, tos)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                object.items[tos if type(object) is Array else key_of(tos)] = value
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
+                    continue
+                if op < 263:
+                    if op < 261:
+                        if op < 260:
                             # IS_ERROR
                             tos = arg.matches(tos)
                             continue
                         # IS_NIL
                         tos = tos is None
                         continue
-                    if op < 261:
+                    if op < 262:
                         # IS_OK
                         tos = type(tos) is Ok
                         continue
                     # IS_SOME
                     tos = type(tos) is Some
                     continue
-                if op < 264:
-                    if op < 263:
+                if op < 265:
+                    if op < 264:
                         # IS_VARIANT
                         tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
@@ -4535,7 +4547,7 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 265:
+                if op < 266:
                     # IS_VARIANT__JUMP_UNLESS__LOAD
                     o0, o1, o2 = arg
                     if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
@@ -4547,8 +4559,8 @@ def run(machine, task):
                         continue
                     tos = locs[o2]
                     continue
-                if op < 268:
-                    if op < 266:
+                if op < 269:
+                    if op < 267:
                         # JUMP_UNLESS__JUMP
                         o0, o1 = arg
                         if tos is False:
@@ -4566,7 +4578,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 267:
+                    if op < 268:
                         # LE
                         a = pop()
                         tos = less_equal(a, tos)
@@ -4575,12 +4587,12 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 271:
-                    if op < 269:
+                if op < 272:
+                    if op < 270:
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 270:
+                    if op < 271:
                         # LE_INT
                         a = pop()
                         tos = a <= tos
@@ -4597,8 +4609,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 273:
-                    if op < 272:
+                if op < 274:
+                    if op < 273:
                         # LE_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4615,7 +4627,65 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
-                if op >= 274:
+                if op >= 279:
+                    if op < 280:
+                        # LOAD__CONST__GE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] >= o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__CONST__GT_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] > o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 277:
+                    if op < 278:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    # LOAD__CONST__ADD_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    push(tos)
+                    tos = v1
+                    continue
+                if op < 275:
+                    # LOAD_OWN__LOAD__INDEX_OWN
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v3 = v1.items[v2]
+                    else:
+                        v3 = index_place(v1, v2)
+                    try:
+                        if v3.shared:
+                            v3 = own(v3)
+                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                    except AttributeError:
+                        pass
+                    push(tos)
+                    tos = v3
+                    continue
+                if op < 276:
                     # LOAD_OWN__LOAD__SET_INDEX
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4632,34 +4702,96 @@ def run(machine, task):
                         write_element(v1, v2, tos)
                     tos = pop()
                     continue
-                # LOAD_OWN__LOAD__INDEX_OWN
-                o0, o1 = arg
-                v1 = locs[o0]
+                # LOAD_OWN__SWAP__CALL_BUILTIN
+                owner, (body, n) = arg
+                object = locs[owner]
                 try:
-                    if v1.shared:
-                        v1 = own(v1)
-                        locs[o0] = v1
+                    if object.shared:
+                        locs[owner] = object = own(object)
                 except AttributeError:
                     pass
-                v2 = locs[o1]
-                if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                    v3 = v1.items[v2]
+                if n == 1:
+                    push(object)
+                    tos = body(tos)
+                elif n == 2:
+                    tos = body(object, tos)
                 else:
-                    v3 = index_place(v1, v2)
-                try:
-                    if v3.shared:
-                        v3 = own(v3)
-                        v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                except AttributeError:
-                    pass
-                push(tos)
-                tos = v3
+                    push(object)
+                    push(tos)
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    tos = body(*new)
+                if debt:
+                    fuel = machine.pay_debt(fuel)
                 continue
-            if op < 322:
-                if op < 299:
-                    if op < 287:
-                        if op >= 285:
-                            if op < 286:
+            if op < 326:
+                if op < 304:
+                    if op < 292:
+                        if op < 283:
+                            if op < 282:
+                                # LOAD__CONST__LE_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] <= o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD__CONST__LT_INT__JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not (locs[o0] < o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 290:
+                            if op < 291:
+                                # LOAD__GT_INT__JUMP_UNLESS
+                                o0, o2 = arg
+                                if not (tos > locs[o0]):
+                                    tos = pop()
+                                    ins, cost = o2
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                tos = pop()
+                                continue
+                            # LOAD__INDEX_ARRAY
+                            o0, = arg
+                            v1 = locs[o0]
+                            v2 = tos.items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            tos = v3
+                            continue
+                        if op >= 288:
+                            if op < 289:
+                                # LOAD__GET_PAYLOAD
+                                o0, o1 = arg
+                                push(tos)
+                                tos = locs[o0].payload[o1]
+                                continue
+                            # LOAD__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        if op >= 286:
+                            if op < 287:
                                 # LOAD__CONST__SUB_INT__STORE
                                 o0, o1, o3 = arg
                                 v1 = locs[o0] - o1
@@ -4678,41 +4810,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op >= 283:
-                            if op < 284:
-                                # LOAD__CONST__MUL_INT__STORE__JUMP
-                                o0, o1, o3, o4 = arg
-                                v1 = locs[o0]
-                                v2 = v1 * o1 if v1 < o1 else v1 * o1
-                                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                    overflow('*')
-                                locs[o3] = v2
-                                ins, cost = o4
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__CONST__REM_INT
-                            o0, o1 = arg
-                            v1 = locs[o0]
-                            if v1 >= 0 and o1 > 0:
-                                v2 = v1 % o1
-                            else:
-                                v2 = int_rem(v1, o1)
-                            push(tos)
-                            tos = v2
-                            continue
-                        if op >= 281:
-                            if op < 282:
-                                # LOAD__CONST__LT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] < o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
+                        if op < 284:
                             # LOAD__CONST__MUL_INT__STORE
                             o0, o1, o3 = arg
                             v1 = locs[o0]
@@ -4721,117 +4819,55 @@ def run(machine, task):
                                 overflow('*')
                             locs[o3] = v2
                             continue
-                        if op >= 278:
-                            if op < 279:
-                                # LOAD__CONST__GE_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] >= o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            if op < 280:
-                                # LOAD__CONST__GT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] > o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD__CONST__LE_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] <= o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 276:
-                            if op < 277:
-                                # LOAD__ADD_FLOAT
-                                o0, = arg
-                                tos = (tos + locs[o0] + -0.0)
-                                continue
-                            # LOAD__CONST__ADD_INT
-                            o0, o1 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
-                            continue
-                        # LOAD_OWN__SWAP__CALL_BUILTIN
-                        owner, (body, n) = arg
-                        object = locs[owner]
-                        try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if n == 1:
-                            push(object)
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(object, tos)
-                        else:
-                            push(object)
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 289:
-                        if op < 288:
-                            # LOAD__GET_PAYLOAD
-                            o0, o1 = arg
-                            push(tos)
-                            tos = locs[o0].payload[o1]
-                            continue
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos >= locs[o0]):
-                            tos = pop()
-                            ins, cost = o2
+                        if op < 285:
+                            # LOAD__CONST__MUL_INT__STORE__JUMP
+                            o0, o1, o3, o4 = arg
+                            v1 = locs[o0]
+                            v2 = v1 * o1 if v1 < o1 else v1 * o1
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('*')
+                            locs[o3] = v2
+                            ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        tos = pop()
-                        continue
-                    if op < 291:
-                        if op < 290:
-                            # LOAD__GT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos > locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # LOAD__INDEX_ARRAY
-                        o0, = arg
+                        # LOAD__CONST__REM_INT
+                        o0, o1 = arg
                         v1 = locs[o0]
-                        v2 = tos.items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        tos = v3
+                        if v1 >= 0 and o1 > 0:
+                            v2 = v1 % o1
+                        else:
+                            v2 = int_rem(v1, o1)
+                        push(tos)
+                        tos = v2
                         continue
-                    if op < 293:
-                        if op < 292:
+                    if op >= 301:
+                        if op < 302:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        if op < 303:
+                            # LOAD__LOAD__MUL_FLOAT
+                            o0, o1 = arg
+                            push(tos)
+                            tos = (locs[o0] * 1.0 * locs[o1])
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                        continue
+                    if op < 294:
+                        if op < 293:
                             # LOAD__INDEX_ARRAY__GET_FIELD
                             o0, o2 = arg
                             v1 = locs[o0]
@@ -4856,8 +4892,8 @@ def run(machine, task):
                         if v1 is not True:
                             raise not_bool(v1)
                         continue
-                    if op < 295:
-                        if op < 294:
+                    if op < 296:
+                        if op < 295:
                             # LOAD__LE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos <= locs[o0]):
@@ -4874,8 +4910,8 @@ def run(machine, task):
                         push(tos)
                         tos = (locs[o0] + locs[o1] + -0.0)
                         continue
-                    if op < 297:
-                        if op < 296:
+                    if op < 298:
+                        if op < 297:
                             # LOAD__LOAD__ADD_INT
                             o0, o1 = arg
                             v1 = locs[o0] + locs[o1]
@@ -4893,7 +4929,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 298:
+                    if op < 299:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         o0, o1, o3 = arg
                         if not (locs[o0] >= locs[o1]):
@@ -4902,6 +4938,22 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        continue
+                    if op >= 300:
+                        # LOAD__LOAD__INDEX_ARRAY__SHARE
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if type(v3) not in PLAIN:
+                            share(v3)
+                        push(tos)
+                        tos = v3
                         continue
                     # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
                     o0, o1, o3, o4, o5, o8, o9, o11 = arg
@@ -4942,8 +4994,31 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 319:
-                    if op < 320:
+                if op >= 322:
+                    if op < 324:
+                        if op < 323:
+                            # MCP
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    if op < 325:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MODEL
+                    push(tos)
+                    tos = arg
+                    continue
+                if op >= 320:
+                    if op < 321:
                         # LT_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4956,24 +5031,19 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 321:
-                        # MAP
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(new)
-                        continue
-                    # MCP
+                    # MAP
                     push(tos)
-                    tos = arg
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
                     continue
-                if op >= 316:
-                    if op < 317:
+                if op >= 317:
+                    if op < 318:
                         # LT
                         a = pop()
                         tos = less(a, tos)
                         continue
-                    if op < 318:
+                    if op < 319:
                         # LT_INT
                         a = pop()
                         tos = a < tos
@@ -4990,8 +5060,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op >= 313:
-                    if op < 314:
+                if op >= 314:
+                    if op < 315:
                         # LOAD__NE_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos != locs[o0]):
@@ -5003,7 +5073,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 315:
+                    if op < 316:
                         # LOAD__SUB_FLOAT
                         o0, = arg
                         tos = (tos - locs[o0] + -0.0)
@@ -5015,8 +5085,8 @@ def run(machine, task):
                         overflow('-')
                     tos = v1
                     continue
-                if op >= 310:
-                    if op < 311:
+                if op >= 311:
+                    if op < 312:
                         # LOAD__LT_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos < locs[o0]):
@@ -5028,7 +5098,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 312:
+                    if op < 313:
                         # LOAD__MUL_FLOAT
                         o0, = arg
                         tos = (tos * 1.0 * locs[o0])
@@ -5041,47 +5111,7 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op < 300:
-                    # LOAD__LOAD__INDEX_ARRAY__SHARE
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if type(v3) not in PLAIN:
-                        share(v3)
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 303:
-                    if op < 301:
-                        # LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o3] = v3
-                        continue
-                    if op < 302:
-                        # LOAD__LOAD__MUL_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] * 1.0 * locs[o1])
-                        continue
-                    # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                    o0, o1 = arg
-                    tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                    continue
-                if op >= 309:
+                if op >= 310:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o0] - locs[o1]
@@ -5093,8 +5123,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op >= 307:
-                    if op < 308:
+                if op >= 308:
+                    if op < 309:
                         # LOAD__LOAD__SUB_FLOAT
                         o0, o1 = arg
                         push(tos)
@@ -5108,7 +5138,7 @@ def run(machine, task):
                     push(tos)
                     tos = v1
                     continue
-                if op < 304:
+                if op < 305:
                     # LOAD__LOAD__MUL_INT
                     o0, o1 = arg
                     v1 = locs[o1]
@@ -5119,7 +5149,7 @@ def run(machine, task):
                     push(tos)
                     tos = v3
                     continue
-                if op < 305:
+                if op < 306:
                     # LOAD__LOAD__MUL_INT__STORE
                     o0, o1, o3 = arg
                     v1 = locs[o1]
@@ -5129,7 +5159,7 @@ def run(machine, task):
                         overflow('*')
                     locs[o3] = v3
                     continue
-                if op < 306:
+                if op < 307:
                     # LOAD__LOAD__MUL_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o1]
@@ -5152,49 +5182,41 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 346:
-                if op < 326:
-                    if op < 324:
-                        if op < 323:
-                            # MEMBER_OWN
-                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 325:
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MUL
-                    a = pop()
-                    tos = mul(a, tos)
-                    continue
-                if op < 330:
+            if op < 348:
+                if op < 331:
                     if op < 328:
                         if op < 327:
-                            # NE
+                            # MUL
                             a = pop()
-                            tos = not equal(a, tos)
+                            tos = mul(a, tos)
                             continue
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
+                        continue
+                    if op < 329:
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 329:
+                    if op < 330:
                         # NEG_INT
                         tos = negate(tos)
                         continue
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op >= 344:
-                    if op < 345:
+                if op >= 347:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op >= 345:
+                    if op < 346:
                         # POW
                         a = pop()
                         tos = power(a, tos)
@@ -5208,7 +5230,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op >= 343:
+                if op >= 344:
                     # POP__LOAD__CONST__ADD_INT__STORE
                     o1, o2, o4 = arg
                     v1 = locs[o1] + o2
@@ -5217,8 +5239,8 @@ def run(machine, task):
                     locs[o4] = v1
                     tos = pop()
                     continue
-                if op >= 341:
-                    if op < 342:
+                if op >= 342:
+                    if op < 343:
                         # PIPELINE
                         push(tos)
                         tos = arg
@@ -5240,9 +5262,9 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op >= 337:
-                    if op < 339:
-                        if op < 338:
+                if op >= 338:
+                    if op < 340:
+                        if op < 339:
                             # OK
                             tos = Ok(tos)
                             continue
@@ -5251,7 +5273,7 @@ def run(machine, task):
                         tos = v1
                         ins, locs, cells, code = pop_frame()
                         continue
-                    if op < 340:
+                    if op < 341:
                         # PARALLEL
                         value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
@@ -5268,8 +5290,8 @@ def run(machine, task):
                     push(result)
                     tos = moved
                     continue
-                if op >= 334:
-                    if op < 335:
+                if op >= 335:
+                    if op < 336:
                         # NE_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -5282,7 +5304,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 336:
+                    if op < 337:
                         # NIL
                         push(tos)
                         tos = None
@@ -5295,8 +5317,8 @@ def run(machine, task):
                         tos = True
                         continue
                     raise not_bool(tos)
-                if op >= 332:
-                    if op < 333:
+                if op >= 333:
+                    if op < 334:
                         # NE_INT
                         a = pop()
                         tos = a != tos
@@ -5313,7 +5335,7 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 331:
+                if op < 332:
                     # NEXT__SHARE
                     o0, = arg
                     for v1 in tos:
@@ -5353,9 +5375,9 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op >= 364:
-                if op < 366:
-                    if op < 365:
+            if op >= 365:
+                if op < 367:
+                    if op < 366:
                         # SUB_INT
                         a = pop()
                         r = a - tos
@@ -5370,12 +5392,12 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 367:
+                if op < 368:
                     # TOOL
                     push(tos)
                     tos = arg
                     continue
-                if op < 368:
+                if op < 369:
                     # TRUE
                     push(tos)
                     tos = True
@@ -5383,9 +5405,9 @@ def run(machine, task):
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
                 continue
-            if op >= 360:
-                if op < 362:
-                    if op < 361:
+            if op >= 361:
+                if op < 363:
+                    if op < 362:
                         # STORE__LOAD__GET_ELEMENT
                         o0, o1, o2 = arg
                         locs[o0] = tos
@@ -5400,7 +5422,7 @@ def run(machine, task):
                     push(locs[o1])
                     tos = v1
                     continue
-                if op < 363:
+                if op < 364:
                     # STORE__LOAD__STORE__LOAD
                     o0, o1, o2, o3 = arg
                     locs[o0] = tos
@@ -5411,9 +5433,9 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op >= 356:
-                if op < 358:
-                    if op < 357:
+            if op >= 357:
+                if op < 359:
+                    if op < 358:
                         # SHARE
                         tos = share(tos)
                         continue
@@ -5421,7 +5443,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 359:
+                if op < 360:
                     # START
                     push(tos)
                     new = st[len(st) - arg.argc:]
@@ -5432,40 +5454,26 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op >= 354:
-                if op < 355:
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
+            if op < 350:
+                if op < 349:
+                    # RACE
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
                     continue
-                # SET_PART
-                object = pop()
-                value = pop()
-                tos = store_index(object, tos, value)
+                # REM
+                a = pop()
+                tos = rem(a, tos)
                 continue
-            if op >= 352:
-                if op < 353:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_INDEX
-                object = pop()
-                value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
-                tos = pop()
-                continue
-            if op >= 348:
-                if op < 350:
-                    if op < 349:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
+            if op < 353:
+                if op < 351:
                     # REM_INT
                     a = pop()
                     if a >= 0 and tos > 0:
@@ -5473,7 +5481,7 @@ def run(machine, task):
                         continue
                     tos = int_rem(a, tos)
                     continue
-                if op < 351:
+                if op < 352:
                     # SCHEMA
                     push(tos)
                     tos = arg
@@ -5487,27 +5495,31 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op < 347:
-                # PRINTLN
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
+            if op < 355:
+                if op < 354:
+                    # SET_ELEMENT
+                    value = pop()
+                    tos = with_element(tos, arg, value)
+                    continue
+                # SET_INDEX
+                object = pop()
+                value = pop()
+                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                    object.items[tos] = value
+                else:
+                    write_element(object, tos, value)
                 tos = pop()
-                machine.print(task, new, "\n")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            # RACE
-            push(tos)
-            new = st[len(st) - arg:]
-            del st[len(st) - arg:]
-            value = machine.race(task, new)
-            if value is SUSPENDED:
+                continue
+            if op < 356:
+                # SET_MEMBER
+                value = pop()
+                store_member(tos, arg, value)
                 tos = pop()
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            tos = value
+                continue
+            # SET_PART
+            object = pop()
+            value = pop()
+            tos = store_index(object, tos, value)
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)

@@ -109,7 +109,7 @@ _ROWS = (
         "tool method", "L-3.11.6",
     ),
     ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
-    ("EmitError", "Error", "NoListener Timeout HandlerFailed", "channel", "L-3.11.8"),
+    ("EmitError", "Error", "NoListener Timeout HandlerFailed WrongAnswer", "channel", "L-3.11.8"),
     ("RuntimeError", "Error", "", "", "L-3.11.9"),
     ("JsonError", "Error", "", "line column", "L-3.11.9"),
     ("ParseError", "Error", "", "input", "L-3.11.9"),
