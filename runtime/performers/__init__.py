@@ -40,6 +40,8 @@ FAMILIES = {
     "pipeline": "pipelines",
     "mock": "tests",
     "test_emits": "tests",
+    "usage": "usage",
+    "budget": "usage",
 }
 
 
