@@ -8,7 +8,7 @@ do retries, schema attempts, tool rounds, race losers and parallel tasks. Hands 
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock, get_ident  # the module threading is more than a start should load
 
 from ..vm.panics import Panic
 from .errors import NotSent
@@ -28,7 +28,7 @@ KINDS = ("tokens", "cost", "model_calls")
 VARIANTS = {"tokens": "Tokens", "cost": "Cost", "model_calls": "ModelCalls", "price": "Unpriced"}
 PANICS = {"Tokens": "P401", "Cost": "P402", "Unpriced": "P403"}
 
-_lock = threading.Lock()  # sessions of several threads may share an account; what it guards takes microseconds
+_lock = allocate_lock()  # sessions of several threads may share an account; what it guards takes microseconds
 
 
 class BudgetSpent(NotSent):
@@ -123,10 +123,10 @@ class _Turn:
     def __init__(self, future: Any, owner: Any) -> None:
         self.future = future
         self.owner = owner
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
 
     def wake(self) -> None:
-        if self.thread == threading.get_ident():
+        if self.thread == get_ident():
             self._set()
         else:
             self.future.get_loop().call_soon_threadsafe(self._set)
