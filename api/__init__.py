@@ -14,6 +14,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .host.calls import Call as Call
     from .host.compiling import compile as compile
     from .host.compiling import load as load
     from .host.errors import CompileError as CompileError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "calls": "Call",
     "compiling": "compile load",
     "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError ToolError",
     "options": "Budgets Buffered Immediate Permissions SharedBudget",
