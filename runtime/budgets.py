@@ -102,7 +102,7 @@ class Account:
     def spent(self, kind: str, wanted: Reservation) -> BudgetSpent:
         at = KINDS.index(kind)
         limit, amount = self.limits[at], wanted.amounts[at]
-        left = max(limit - self.used[at], 0)  # type: ignore[operator]
+        left = max(limit - self.used[at], 0)
         of = "" if self.whose == "run" else f" of the {self.whose}"
         if kind == "tokens":
             text = f"token budget{of} spent: a request reserves {amount} tokens, {left} of {limit} are left"

@@ -89,7 +89,8 @@ class Validated:
 
 
 class Tally:
-    """Sums over all provider requests of a call; `cost` is None once a request had no price. `used`: what the broken ones used too."""
+    """Sums over all provider requests of a call; `cost` is None once a request had no price. `used`: with what broken ones
+    used."""
 
     __slots__ = (
         "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",

@@ -1,4 +1,4 @@
-"""What tasks have used of models, for programs that ask (`std::usage`, L-7.14): the last call of each, and all below it.
+"""What tasks have used of models, for programs that ask (`std::usage`, L-7.16): the last call of each, and all below it.
 
 Hands on `Spending`. Must not know: budgets, how a call is made.
 """

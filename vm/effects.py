@@ -80,7 +80,7 @@ class Effect:
 class EmitPayload:
     """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
     the wait for it; None leaves that to the host (O-5.26). `answer`: the descriptor of what it has to be, None for anything
-    (O-5.34)."""
+    (O-5.35)."""
 
     __slots__ = ("channel", "value", "timeout_ms", "answer")
 

@@ -329,7 +329,7 @@ class Machine(Scheduler):
         self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
 
     def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
-        """An emit whose answer the task waits for (O-5.25); `answer`: the type that it has to be of (O-5.34)."""
+        """An emit whose answer the task waits for (O-5.25); `answer`: the type that it has to be of (O-5.35)."""
         self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
 
     def flush(self, task: Task) -> None:

@@ -26,9 +26,9 @@ class Hosting(Protocol):
 
 
 class Call:
-    """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what `Session.call`
-    gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, until it ends. As `async
-    with session.start(…) as call` it is cancelled when it is left before it has ended."""
+    """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what
+    `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, until it
+    ends. As `async with session.start(…) as call` it is cancelled when it is left before it has ended."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         self._session = session

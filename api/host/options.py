@@ -53,8 +53,8 @@ class Budgets:
 
 
 class SharedBudget:
-    """Limits of `tokens`, `cost` and `model_calls` over all sessions that it is given to, in one process: their requests draw on it
-    besides the budgets of their own. Of any number of threads and event loops."""
+    """Limits of `tokens`, `cost` and `model_calls` over all sessions that it is given to, in one process: their requests draw
+    on it besides the budgets of their own. Of any number of threads and event loops."""
 
     def __init__(self, *, tokens: int | None = None, cost: float | None = None, model_calls: int | None = None) -> None:
         Budgets(tokens=tokens, cost=cost, model_calls=model_calls)  # what they must be
@@ -80,7 +80,9 @@ class Spent(NamedTuple):
     model_calls: int | None
 
 
-def amounts(given: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None) -> tuple[Budgets, list[Account], list[Budgets]]:
+def amounts(
+    given: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None,
+) -> tuple[Budgets, list[Account], list[Budgets]]:
     """What each call is run with, the accounts that sessions share, and those that begin anew with each call."""
     if given is None:
         given = ()

@@ -95,19 +95,21 @@ class Session:
         self._handlers[channel] = fn
         return fn
 
-    def register_tool(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
+    def register_tool(self, tool: str, method: str, fn: Callable[..., Any], *, context: bool = False) -> None:
         """Let `fn` take the place of a tool method, called with its arguments; what it gives, or gives when awaited, is the
         result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`
         with its text for the program; a model that called is told the class alone, unless it is a `concerto.ToolError`, whose
-        text is for the model. Raises ValueError for what is no method of a tool of the program."""
+        text is for the model. With `context`, `fn` gets as `context=` what the call was given by `with_context`, None for nothing:
+        who is asking. Raises ValueError for what is no method of a tool of the program."""
         declared = {made.name: [row[0] for row in made.methods] for made in self._program.image.tools}
         if method not in declared.get(tool, ()):
             known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
             raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {known}")
         place = f"the result of {tool}.{method}"
 
-        async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run) -> Any:
-            answer = fn(*map(to_python, arguments))
+        async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run, around: Callable[[], Any]) -> Any:
+            named = {"context": to_python(around())} if context else {}
+            answer = fn(*map(to_python, arguments), **named)
             if inspect.isawaitable(answer):
                 answer = await answer
             plain = result[0] == "result" and not isinstance(answer, Ok | Err)
@@ -188,8 +190,8 @@ class Session:
         return await self._called(number, self._arguments(function, number, args, named), None)
 
     def start(self, function: str, /, *args: Any, **named: Any) -> Call:
-        """Begin a call of a public function, as `call` makes it, and give a handle of it: with listeners and answers for this call
-        alone, and an end of its own. Within a running event loop it runs from now on, else when its `result()` is asked for."""
+        """Begin a call of a public function, as `call` makes it, and give a handle of it, with listeners and answers for this
+        call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` asks for it."""
         number = self._function(function)
         arguments = self._arguments(function, number, args, named)
 

@@ -1,6 +1,7 @@
 """`emit` in its forms (O-5.23 to O-5.27): one-way, typed, and awaited with the host's answer.
 
-Hands on `emit` for calls, `awaited_emit` for the operand of an `await`, `answer_in` for what takes an answer out of its Result. Must not know: other awaited values.
+Hands on `emit` for calls, `awaited_emit` for the operand of an `await`, `answer_in` for what takes an answer out of its
+Result. Must not know: other awaited values.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
 
 def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | None:
     """The type of `await operand` if the operand is a call of `emit`, else None. Where the place says what the answer is, another
-    one is an Err (O-5.34)."""
+    one is an Err (O-5.35)."""
     call = _emit_in(operand)
     if call is None:
         return None

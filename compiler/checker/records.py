@@ -44,9 +44,12 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Emit": {"channel": STRING, "payload": ANY},
     "ModelUsage": {
         **dict.fromkeys(
-            ("attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning", "tokens_estimated"),
+            (
+                "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning",
+                "tokens_estimated",
+            ),
             INT,
-        ),
+        ),  # fmt: skip
         "cost": FLOAT, "unpriced": INT,
     },
     "BudgetLeft": {

@@ -42,6 +42,7 @@ FAMILIES = {
     "test_emits": "tests",
     "usage": "usage",
     "budget": "usage",
+    "call": "call",
 }
 
 

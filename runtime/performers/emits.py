@@ -1,4 +1,4 @@
-"""Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29, O-5.34).
+"""Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29, O-5.35).
 
 Must not know: who listens.
 """

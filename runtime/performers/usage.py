@@ -1,4 +1,4 @@
-"""`std::usage` and `std::budget`: what the program has used of models, and what it may still use (L-7.11, L-7.12).
+"""`std::usage` and `std::budget`: what the program has used of models, and what it may still use (L-7.16, L-7.17).
 
 Must not know: requests, who counts them.
 """
@@ -43,4 +43,5 @@ def _left(run: Running) -> Any:
     tokens, cost, calls = purse.left()
     steps = None if machine.steps >= UNLIMITED else machine.steps - machine.used
     seconds = run.remaining()
-    return BudgetLeft.of([tokens, None if cost is None else float(cost), calls, steps, None if seconds is None else max(seconds, 0.0)])
+    seconds = None if seconds is None else max(seconds, 0.0)
+    return BudgetLeft.of([tokens, None if cost is None else float(cost), calls, steps, seconds])

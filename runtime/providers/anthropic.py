@@ -138,6 +138,10 @@ class MessageStream:
     def report(self) -> Any:
         return self._message.get("usage")
 
+    @property
+    def finished(self) -> bool:
+        return bool(self._message.get("stop_reason"))
+
     def take(self, event: Fields) -> str:
         """The text that an event brings."""
         kind = event.text_or("type")

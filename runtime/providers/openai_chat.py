@@ -146,6 +146,10 @@ class ChatStream:
     def report(self) -> Any:
         return self._about.get("usage")
 
+    @property
+    def finished(self) -> bool:
+        return bool(self._finish)
+
     def take(self, event: Fields) -> str:
         """The text that an event brings."""
         if event.has("error"):

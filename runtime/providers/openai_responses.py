@@ -112,6 +112,10 @@ class ResponseStream:
     def report(self) -> Any:
         return None if self._whole is None else self._whole.data.get("usage")
 
+    @property
+    def finished(self) -> bool:
+        return self._whole is not None
+
     def take(self, event: Fields) -> str:
         """The text that an event brings."""
         kind = event.text_or("type")

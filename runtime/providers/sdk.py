@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         def is_empty(self) -> bool: ...
         @property
         def report(self) -> Any: ...  # of its use, as it is by now
+        @property
+        def finished(self) -> bool: ...  # it has said why it ends
         def take(self, event: Fields) -> str: ...
         def whole(self) -> Fields: ...
 
@@ -184,7 +186,7 @@ class SdkProvider(Provider):
                 text = growing.take(event)
                 if growing.report is not told:
                     told = growing.report
-                    self._tell(request, told, bool(text))
+                    self._tell(request, told, bool(text), growing.finished)
                 if text:
                     size += len(text.encode())
                     if size > MOST_REPLY_BYTES:
@@ -195,7 +197,8 @@ class SdkProvider(Provider):
                     break
             if growing.is_empty:
                 raise Unreadable("the stream has no events")
-            self._tell(request, growing.report, whole=True)
+            if growing.finished:
+                self._tell(request, growing.report, whole=True)
             reply = _bounded(self.read(growing.whole()))
             rest = reply.text.removeprefix("".join(given))
             if len(rest) + sum(map(len, given)) != len(reply.text):

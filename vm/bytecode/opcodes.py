@@ -161,7 +161,7 @@ _TABLE = (
     # servers
     ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),
     # answers
-    ("ASK_FOR", k.TYPE, "channel payload timeout -- reply", "suspend", "ASK for an answer of that type, else an Err (O-5.34)"),
+    ("ASK_FOR", k.TYPE, "channel payload timeout -- reply", "suspend", "ASK for an answer of that type, else an Err (O-5.35)"),
 )  # fmt: skip
 
 FLOWS = {

@@ -95,7 +95,10 @@ _ROWS = (
         "connection status", "L-3.11.4",
     ),
     ("TimeoutError", "AgentError", "", "timeout_seconds limit stderr", "L-3.11.5"),
-    ("BudgetError", "AgentError", "Tokens(wanted,left) Cost(wanted,left) ModelCalls(wanted,left) Unpriced", "wanted left", "O-1.222"),
+    (
+        "BudgetError", "AgentError", "Tokens(wanted,left) Cost(wanted,left) ModelCalls(wanted,left) Unpriced", "wanted left",
+        "L-3.11.18",
+    ),
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "

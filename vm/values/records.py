@@ -213,7 +213,7 @@ HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "header
 RegexMatch = _record(
     "RegexMatch", {"text": _STRING, "start": _INT, "end": _INT, "groups": ("array", ("option", _STRING))}
 )
-# What requests to models have used (L-7.11), and what is left of budgets (L-7.12).
+# What requests to models have used (L-7.16), and what is left of budgets (L-7.17).
 ModelUsage = _record(
     "ModelUsage",
     {
