@@ -121,7 +121,13 @@ class Call:
     def _begin(self) -> asyncio.Task[Any]:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work(self))
+            self._task.add_done_callback(self._told)
         return self._task
+
+    def _told(self, task: asyncio.Task[Any]) -> None:
+        """Who cancelled it knows how it ended."""
+        if self._cancelled and not task.cancelled():
+            task.exception()
 
 
 class Running:

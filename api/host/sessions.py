@@ -61,6 +61,7 @@ class Session:
             self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project, self._hears))
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
+        self._session.account.whose = "session"
         self._session.machine.beside.append(lambda: self._emits)
 
     # ------------------------------------------------------------ listening and answering
@@ -99,8 +100,8 @@ class Session:
         """Let `fn` take the place of a tool method, called with its arguments; what it gives, or gives when awaited, is the
         result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`
         with its text for the program; a model that called is told the class alone, unless it is a `concerto.ToolError`, whose
-        text is for the model. With `context`, `fn` gets as `context=` what the call was given by `with_context`, None for nothing:
-        who is asking. Raises ValueError for what is no method of a tool of the program."""
+        text is for the model. With `context`, `fn` gets as `context=` who is asking: what the call was given by
+        `with_context`, None for nothing. Raises ValueError for what is no method of a tool of the program."""
         declared = {made.name: [row[0] for row in made.methods] for made in self._program.image.tools}
         if method not in declared.get(tool, ()):
             known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"

@@ -17,7 +17,8 @@ PROGRAM = concerto.compile("""
     }
     pub async fn ask(q: String) -> Result<Bool, EmitError> { let ok: Bool = await emit("approve", q)?; Ok(ok) }
     pub fn forever() { emit("running", nil); loop { } }
-    pub fn remember() { log.append("user", "x"); }
+    model M { provider: offline, memory: log }
+    pub fn remember() { let _r = M.execute("x"); }
     pub fn fails() -> Result<Int, Error> { emit("token", 1); throw "no" }
 """)
 
@@ -156,8 +157,8 @@ def test_a_failed_call_raises_where_it_is_awaited() -> None:
 
 
 def test_a_call_hears_memories() -> None:
-    with PROGRAM.session() as session:
+    with PROGRAM.session(offline=True) as session:
         call, heard = session.start("remember"), []
-        call.on("memory:append", heard.append)
+        call.on("memory:commit", heard.append)
         call.result()
-        assert not session._hears()
+        assert len(heard) == 1 and not session._hears()
