@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+import urllib.request
+from pathlib import Path
 from typing import Any
 
 import concerto
 import pytest
 
+from ..servers.aimock import needs_aimock, serving
 from .counting_server import Counting
 
 WIRES = {"chat": {"provider": "openai", "api": "chat"}, "anthropic": {"provider": "anthropic"}}
@@ -126,6 +130,24 @@ async def _ended(call: concerto.Call) -> None:
         await call
     except concerto.ProgramError as error:
         assert error.error.variant == "Cancelled"
+
+
+@needs_aimock
+def test_an_independent_server_reports_what_is_counted(tmp_path: Path) -> None:
+    """What it says of one reply, asked without Concerto, is what each of three calls counts, plain and streamed."""
+    said = {"content": "good day to you", "usage": {"prompt_tokens": 23, "completion_tokens": 9, "total_tokens": 32}}
+    with serving([{"match": {"userMessage": "hello"}, "response": said}], tmp_path) as url:
+        body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+        kind = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode(), kind)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            one = json.load(answer)["usage"]["total_tokens"]
+        assert one > 0
+        connections = {"lab": {**WIRES["chat"], "base_url": f"{url}/v1", "api_key": "k"}}
+        with PROGRAM.session(connections=connections, env={}, budgets=concerto.Budgets(tokens=1_000)) as session:
+            for function in ("ask", "tell", "ask"):
+                session.call(function, "hello")
+            assert session.metrics().total_tokens == 3 * one == 1_000 - session.call("left")
 
 
 def test_what_a_provider_has_told_counts(server: Counting) -> None:
