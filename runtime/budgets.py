@@ -9,6 +9,7 @@ do retries, schema attempts, tool rounds, race losers and parallel tasks. Hands 
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident  # the module threading is more than a start should load
+from contextlib import suppress
 
 from ..vm.panics import Panic
 from .errors import NotSent
@@ -128,7 +129,8 @@ class _Turn:
     def wake(self) -> None:
         if self.thread == get_ident():
             self._set()
-        else:
+            return
+        with suppress(RuntimeError):  # its loop was closed meanwhile: it waits no more
             self.future.get_loop().call_soon_threadsafe(self._set)
 
     def _set(self) -> None:

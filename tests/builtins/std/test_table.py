@@ -17,6 +17,7 @@ from concerto.vm.values import FAMILIES, RECORDS
 ROWS = [row for module in STD_MODULES for row in std_module(module).values()]
 IDS = [f"{row.module}::{row.name}" for row in ROWS]
 NAMES = {
+    "budget": "left", "call": "context", "usage": "last spent since of",
     "collections": "", "crypto": "sha256 md5 uuid random_bytes", "env": "get has require all args",
     "fmt": "format pad_left pad_right truncate indent debug",
     "fs": "read_file write_file append_file remove_file exists list_dir file_size",
