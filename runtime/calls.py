@@ -10,13 +10,14 @@ from __future__ import annotations
 from .call_results import Response, Tally, Validated
 from .errors import CallFailure, NotSent
 from .metrics import price
+from .progress import Came
 from .records import Msg, Reply, Request
 from .reply_cache import cache_key
 from .schema.failures import retries_exhausted, schema_failure
 from .schema.strategy import Plan, why_block
 from .schema.verdict import Verdict, judge
 from .time_limits import TimeLimits
-from .usage import Came, Use, used_by_broken, used_by_reply
+from .usage import Use, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

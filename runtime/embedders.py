@@ -9,7 +9,8 @@ from .errors import CallFailure
 from .memory.embedding import BASELINE, Embedding
 from .memory.tokens import count_text
 from .metrics import price
-from .usage import Came, Use
+from .progress import Came
+from .usage import Use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

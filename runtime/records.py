@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal, TypeAlias
 
+    from .progress import Came
     from .time_limits import Timeout
-    from .usage import Came
 
     Json: TypeAlias = dict[str, Any]
     Strategy: TypeAlias = Literal["native", "tool", "prompt"]

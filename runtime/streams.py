@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from ..vm.effects import Effect
     from .call_results import Response
+    from .progress import Came
     from .records import Msg, Request
     from .running import Running
     from .schema.strategy import Plan
-    from .usage import Came
 
 STREAMS = "streams"  # the calls on their way, by the effect that began them
 

@@ -1,7 +1,7 @@
 """What requests use: one rule for counters, budgets, prices and programs, whatever becomes of a request (G-6.4, G-9.7, O-1.132).
 
-Hands on `Use`, what a request or several have used; `Came`, what is known of a reply on its way; `used_by_reply` and
-`used_by_broken`, the rule. Must not know: providers, accounts, how a call is made.
+Hands on `Use`, what a request or several have used; `used_by_reply` and `used_by_broken`, the rule. Must not know: providers,
+accounts, how a call is made.
 """
 
 from __future__ import annotations
@@ -63,21 +63,6 @@ class Use:
         self.tokens_estimated += other.tokens_estimated
         self.cost += other.cost
         self.unpriced += other.unpriced
-
-
-class Came:
-    """What is known of the reply to a request on its way. `begun`: it may have left for the provider. `told`: what the provider
-    has said of its use so far, as (in, out, cached, written to a cache, reasoning), None for what it has not said, and `told_at`
-    how many texts had come with that; `whole`: it was its last word."""
-
-    __slots__ = ("begun", "texts", "told", "told_at", "whole")
-
-    def __init__(self) -> None:
-        self.begun = False
-        self.texts: list[str] = []
-        self.told: tuple[int | None, int | None, int, int, int] = (None, None, 0, 0, 0)
-        self.told_at = 0
-        self.whole = False
 
 
 def used_by_reply(request: Request, reply: Reply) -> Use:
