@@ -16,7 +16,7 @@ from .reply_cache import cache_key
 from .schema.failures import retries_exhausted, schema_failure
 from .schema.strategy import Plan, why_block
 from .schema.verdict import Verdict, judge
-from .time_limits import TimeLimits
+from .time_limits import call_seconds
 from .usage import Use, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
@@ -160,7 +160,7 @@ class CallRun:
         offered = bool(self.settings.tools)
         self.head = await self.conversation.open(
             self.run_id, self.asked, system=system, tools_offered=offered, by=self.settings.name,
-            timeout=TimeLimits(self.settings.timeout).call,
+            timeout=call_seconds(self.settings.timeout),
         )
 
     def _user(self, text: str) -> Msg:
