@@ -73,6 +73,7 @@ from ..dispatch import (
     not_fallible,
     wrong_length,
 )
+from ..ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,20 +102,20 @@ NUMBERS = {
     "LOAD__LOAD__LE_INT__JUMP_UNLESS": 16,
     "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 17,
     "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 18,
-    "DROP": 19,
-    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 20,
+    "RETURN_RESULT": 19,
+    "NEXT__SHARE__STORE": 20,
     "POP__JUMP": 21,
-    "CONST__REM_INT": 22,
-    "JUMP_IF": 23,
-    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 24,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 25,
-    "IS": 26,
-    "LOAD__SHARE": 27,
-    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 28,
-    "ADD_INT__STORE": 29,
+    "VARIANT": 22,
+    "CONST__SUB_INT": 23,
+    "POP": 24,
+    "DUP": 25,
+    "GET_MEMBER": 26,
+    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 27,
+    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 28,
+    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 29,
     "SOME": 30,
-    "EQ": 31,
-    "GT_INT__JUMP_UNLESS": 32,
+    "CONST__EQ_INT__JUMP_UNLESS": 31,
+    "EQ": 32,
     "NEXT__STORE": 33,
     "RETURN": 34,
     "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS": 35,
@@ -130,15 +131,15 @@ NUMBERS = {
     "LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS": 45,
     "STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP": 46,
     "ENTER": 47,
-    "LOAD__LOAD__INDEX_ARRAY": 48,
-    "LOAD__LOAD__LOAD": 49,
-    "LOAD__LOAD": 50,
-    "ERROR": 51,
-    "LOAD__ADD_INT": 52,
-    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 53,
+    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 48,
+    "LOAD__LOAD__ADD_INT__RETURN": 49,
+    "JUMP_IF": 50,
+    "JUMP_UNLESS__LOAD__CONST": 51,
+    "IS": 52,
+    "LOAD__GET_FIELD": 53,
     "LOAD_OWN__SET_FIELD": 54,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 55,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 56,
+    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 55,
+    "LINK": 56,
     "CALL": 57,
     "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE": 58,
     "TUPLE": 59,
@@ -155,15 +156,15 @@ NUMBERS = {
     "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 70,
     "CONST__CONST": 71,
     "JUMP_UNLESS": 72,
-    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 73,
-    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 74,
-    "LOAD__RETURN": 75,
-    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 76,
-    "LOAD__CONST__ADD_INT__STORE": 77,
-    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 78,
-    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 79,
-    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 80,
-    "STRUCT": 81,
+    "LOAD__LOAD__INDEX_ARRAY": 73,
+    "LOAD__LOAD__LOAD": 74,
+    "LOAD__LOAD": 75,
+    "LOAD__CONST__CONST": 76,
+    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 77,
+    "LOAD_OWN__LOAD": 78,
+    "SHARE__STORE": 79,
+    "ARRAY": 80,
+    "GT_INT__JUMP_UNLESS": 81,
     "CALL_BUILTIN": 82,
     "LOAD__LOAD__LT_INT__JUMP_UNLESS": 83,
     "LOAD__CALL_BUILTIN": 84,
@@ -180,14 +181,14 @@ NUMBERS = {
     "CONST__MUL_INT__OK__RETURN": 95,
     "CALL_BUILTIN__POP": 96,
     "ADD_FLOAT": 97,
-    "NEXT__SHARE__STORE": 98,
-    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 99,
-    "INDEX_ARRAY__GET_FIELD": 100,
-    "NEXT__STORE__CONST__LOAD__CONST": 101,
-    "GET_MEMBER": 102,
-    "LOAD__GET_FIELD": 103,
-    "STORE__LOAD__LOAD": 104,
-    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 105,
+    "INT": 98,
+    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 99,
+    "CONST__REM_INT": 100,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 101,
+    "ERROR": 102,
+    "THROW": 103,
+    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 104,
+    "SUB_FLOAT": 105,
     "LOAD__GET_ELEMENT": 106,
     "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 107,
     "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN": 108,
@@ -206,14 +207,14 @@ NUMBERS = {
     "LOAD__CONST__SUB_INT__STORE__JUMP": 121,
     "CONST": 122,
     "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 123,
-    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 124,
-    "VARIANT": 125,
-    "POP": 126,
-    "DUP": 127,
-    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 128,
-    "LOAD_OWN__LOAD": 129,
+    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 124,
+    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 125,
+    "LOAD__RETURN": 126,
+    "NEXT__STORE__CONST__LOAD__CONST": 127,
+    "LOAD__ADD_INT": 128,
+    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 129,
     "ADD_INT": 130,
-    "LOAD__CONST__MUL_INT": 131,
+    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 131,
     "NONE": 132,
     "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 133,
     "LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE": 134,
@@ -227,14 +228,14 @@ NUMBERS = {
     "LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN": 142,
     "LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 143,
     "STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP": 144,
-    "INT": 145,
-    "DIV": 146,
+    "DROP": 145,
+    "DIV_INT": 146,
     "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP": 147,
-    "LOAD__CONST__CONST": 148,
-    "MUL_INT": 149,
-    "LOAD__LOAD__ADD_INT__STORE": 150,
-    "ARRAY": 151,
-    "INDEX_ARRAY": 152,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 148,
+    "LOAD__CONST__ADD_INT__STORE": 149,
+    "STORE__LOAD__LOAD": 150,
+    "CONST__ADD_INT": 151,
+    "LOAD__LOAD__ADD_INT__STORE__JUMP": 152,
     "LOAD__CONST__ADD_INT__STORE__JUMP": 153,
     "NEXT__STORE__LOAD__LOAD": 154,
     "STORE__JUMP": 155,
@@ -248,13 +249,13 @@ NUMBERS = {
     "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 163,
     "LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS": 164,
     "LOOP": 165,
-    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 166,
-    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 167,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 168,
-    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 169,
-    "SHARE__STORE": 170,
-    "CONST__ADD_INT": 171,
-    "LINK": 172,
+    "DIV": 166,
+    "INDEX_ARRAY__GET_FIELD": 167,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 168,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 169,
+    "ADD_INT__STORE": 170,
+    "LOAD__CONST__MUL_INT": 171,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 172,
     "JOIN": 173,
     "LOAD__CONST__SUB_INT": 174,
     "LOAD__CONST__NE_INT__JUMP_UNLESS": 175,
@@ -268,13 +269,13 @@ NUMBERS = {
     "CONST__CALL_METHOD": 183,
     "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP": 184,
     "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 185,
-    "DIV_INT": 186,
-    "CONST__SUB_INT": 187,
-    "JUMP_UNLESS__LOAD__CONST": 188,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 189,
-    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 190,
-    "CONST__EQ_INT__JUMP_UNLESS": 191,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 192,
+    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 186,
+    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 187,
+    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 188,
+    "LOAD__SHARE": 189,
+    "LOAD__LOAD__ADD_INT__STORE": 190,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 191,
+    "STRUCT": 192,
     "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE": 193,
     "LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 194,
     "LOAD__CONST__DIV_INT__STORE__JUMP": 195,
@@ -284,174 +285,176 @@ NUMBERS = {
     "STORE": 199,
     "LOAD__OK__RETURN": 200,
     "CONST__JUMP": 201,
-    "LOAD__LOAD__ADD_INT__RETURN": 202,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 203,
-    "THROW": 204,
-    "SUB_FLOAT": 205,
-    "ADD": 206,
-    "AGENT": 207,
-    "ASK": 208,
-    "ASK_FOR": 209,
-    "AWAIT": 210,
-    "AWAIT_ALL": 211,
-    "CALL_HOST": 212,
-    "CALL_INOUT": 213,
-    "CAST": 214,
-    "CELL_OWN": 215,
-    "CHANGES_SELF": 216,
-    "CHECK": 217,
-    "CHECK_PAYLOAD": 218,
-    "CLOSURE": 219,
-    "CONCAT__STORE": 220,
-    "CONFIGURE": 221,
-    "CONST__GE_INT__JUMP_UNLESS": 222,
-    "CONST__GT_INT__JUMP_UNLESS": 223,
-    "CONST__JUMP_UNLESS": 224,
-    "CONST__LE_INT__JUMP_UNLESS": 225,
-    "CONST__LT_INT__JUMP_UNLESS": 226,
-    "CONST__MUL_INT": 227,
-    "CONST__NE_INT__JUMP_UNLESS": 228,
-    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 229,
-    "EMIT": 230,
-    "EQ_INT": 231,
-    "EQ_INT__JUMP_IF": 232,
-    "EQ_INT__JUMP_UNLESS": 233,
-    "ERR": 234,
-    "FAIL_LENGTH": 235,
-    "FAIL_MATCH": 236,
-    "FALSE": 237,
-    "FIELD_OWN": 238,
-    "FILL": 239,
-    "FLUSH": 240,
-    "GE": 241,
-    "GET_ELEMENT": 242,
-    "GET_ERROR": 243,
-    "GET_FIELD": 244,
-    "GET_PAYLOAD": 245,
-    "GE_INT": 246,
-    "GE_INT__JUMP_IF": 247,
-    "GE_INT__JUMP_UNLESS": 248,
-    "GT": 249,
-    "GT_INT__JUMP_IF": 250,
-    "HALT": 251,
-    "HASHMAP": 252,
-    "INDEX": 253,
-    "INDEX_ARRAY__STORE": 254,
-    "INDEX_OWN": 255,
-    "INT_TO_FLOAT": 256,
-    "IS_ABSENT": 257,
-    "IS_ERR": 258,
-    "IS_ERROR": 259,
-    "IS_NIL": 260,
-    "IS_OK": 261,
-    "IS_SOME": 262,
-    "IS_VARIANT": 263,
-    "IS_VARIANT__JUMP_UNLESS": 264,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 265,
-    "JUMP_UNLESS__JUMP": 266,
-    "LE": 267,
-    "LEDGER": 268,
-    "LENGTH": 269,
-    "LE_INT": 270,
-    "LE_INT__JUMP_IF": 271,
-    "LE_INT__JUMP_UNLESS": 272,
-    "LOAD_CELL": 273,
-    "LOAD_OWN__LOAD__INDEX_OWN": 274,
-    "LOAD_OWN__LOAD__SET_INDEX": 275,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 276,
-    "LOAD__ADD_FLOAT": 277,
-    "LOAD__CONST__ADD_INT": 278,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 279,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 280,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 282,
-    "LOAD__CONST__MUL_INT__STORE": 283,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 284,
-    "LOAD__CONST__REM_INT": 285,
-    "LOAD__CONST__SUB_INT__STORE": 286,
-    "LOAD__EQ_INT__JUMP_UNLESS": 287,
-    "LOAD__GET_PAYLOAD": 288,
-    "LOAD__GE_INT__JUMP_UNLESS": 289,
-    "LOAD__GT_INT__JUMP_UNLESS": 290,
-    "LOAD__INDEX_ARRAY": 291,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 292,
-    "LOAD__JUMP_UNLESS": 293,
-    "LOAD__LE_INT__JUMP_UNLESS": 294,
-    "LOAD__LOAD__ADD_FLOAT": 295,
-    "LOAD__LOAD__ADD_INT": 296,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 297,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 298,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 299,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 300,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 301,
-    "LOAD__LOAD__MUL_FLOAT": 302,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 303,
-    "LOAD__LOAD__MUL_INT": 304,
-    "LOAD__LOAD__MUL_INT__STORE": 305,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 306,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 307,
-    "LOAD__LOAD__SUB_FLOAT": 308,
-    "LOAD__LOAD__SUB_INT": 309,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 310,
-    "LOAD__LT_INT__JUMP_UNLESS": 311,
-    "LOAD__MUL_FLOAT": 312,
-    "LOAD__MUL_INT": 313,
-    "LOAD__NE_INT__JUMP_UNLESS": 314,
-    "LOAD__SUB_FLOAT": 315,
-    "LOAD__SUB_INT": 316,
-    "LT": 317,
-    "LT_INT": 318,
-    "LT_INT__JUMP_IF": 319,
-    "LT_INT__JUMP_UNLESS": 320,
-    "MAP": 321,
-    "MCP": 322,
-    "MEMBER_OWN": 323,
-    "MEMORY": 324,
-    "MODEL": 325,
-    "MUL": 326,
-    "NE": 327,
-    "NEG": 328,
-    "NEG_INT": 329,
-    "NEW_CELL": 330,
-    "NEXT__SHARE": 331,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 332,
-    "NE_INT": 333,
-    "NE_INT__JUMP_IF": 334,
-    "NE_INT__JUMP_UNLESS": 335,
-    "NIL": 336,
-    "NOT": 337,
-    "OK": 338,
-    "OK__RETURN": 339,
-    "PARALLEL": 340,
-    "PARSE_AS": 341,
-    "PIPELINE": 342,
-    "POP_TRY": 343,
-    "POP__LOAD__CONST__ADD_INT__STORE": 344,
-    "POW": 345,
-    "PRINT": 346,
-    "PRINTLN": 347,
-    "RACE": 348,
-    "REM": 349,
-    "REM_INT": 350,
-    "SCHEMA": 351,
-    "SETTLE": 352,
-    "SET_ELEMENT": 353,
-    "SET_INDEX": 354,
-    "SET_MEMBER": 355,
-    "SET_PART": 356,
-    "SHARE": 357,
-    "SLIDE": 358,
-    "START": 359,
-    "STORE_CELL": 360,
-    "STORE__LOAD__GET_ELEMENT": 361,
-    "STORE__LOAD__LOAD__SHARE": 362,
-    "STORE__LOAD__STORE__LOAD": 363,
-    "SUB": 364,
-    "SUB_INT": 365,
-    "SWAP": 366,
-    "TOOL": 367,
-    "TRUE": 368,
-    "WRAP": 369,
+    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 202,
+    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 203,
+    "MUL_INT": 204,
+    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 205,
+    "INDEX_ARRAY": 206,
+    "ADD": 207,
+    "AGENT": 208,
+    "ASK": 209,
+    "ASK_FOR": 210,
+    "AWAIT": 211,
+    "AWAIT_ALL": 212,
+    "CALL_HOST": 213,
+    "CALL_INOUT": 214,
+    "CAST": 215,
+    "CELL_OWN": 216,
+    "CHANGES_SELF": 217,
+    "CHECK": 218,
+    "CHECK_PAYLOAD": 219,
+    "CLOSURE": 220,
+    "CONCAT__STORE": 221,
+    "CONFIGURE": 222,
+    "CONST__GE_INT__JUMP_UNLESS": 223,
+    "CONST__GT_INT__JUMP_UNLESS": 224,
+    "CONST__JUMP_UNLESS": 225,
+    "CONST__LE_INT__JUMP_UNLESS": 226,
+    "CONST__LT_INT__JUMP_UNLESS": 227,
+    "CONST__MUL_INT": 228,
+    "CONST__NE_INT__JUMP_UNLESS": 229,
+    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 230,
+    "EMIT": 231,
+    "EQ_INT": 232,
+    "EQ_INT__JUMP_IF": 233,
+    "EQ_INT__JUMP_UNLESS": 234,
+    "ERR": 235,
+    "ERR_FROM": 236,
+    "FAIL_LENGTH": 237,
+    "FAIL_MATCH": 238,
+    "FALSE": 239,
+    "FIELD_OWN": 240,
+    "FILL": 241,
+    "FLUSH": 242,
+    "GE": 243,
+    "GET_ELEMENT": 244,
+    "GET_ERROR": 245,
+    "GET_FIELD": 246,
+    "GET_PAYLOAD": 247,
+    "GE_INT": 248,
+    "GE_INT__JUMP_IF": 249,
+    "GE_INT__JUMP_UNLESS": 250,
+    "GT": 251,
+    "GT_INT__JUMP_IF": 252,
+    "HALT": 253,
+    "HASHMAP": 254,
+    "INDEX": 255,
+    "INDEX_ARRAY__STORE": 256,
+    "INDEX_OWN": 257,
+    "INT_TO_FLOAT": 258,
+    "IS_ABSENT": 259,
+    "IS_ERR": 260,
+    "IS_ERROR": 261,
+    "IS_NIL": 262,
+    "IS_OK": 263,
+    "IS_SOME": 264,
+    "IS_VARIANT": 265,
+    "IS_VARIANT__JUMP_UNLESS": 266,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 267,
+    "JUMP_UNLESS__JUMP": 268,
+    "LE": 269,
+    "LEDGER": 270,
+    "LENGTH": 271,
+    "LE_INT": 272,
+    "LE_INT__JUMP_IF": 273,
+    "LE_INT__JUMP_UNLESS": 274,
+    "LOAD_CELL": 275,
+    "LOAD_OWN__LOAD__INDEX_OWN": 276,
+    "LOAD_OWN__LOAD__SET_INDEX": 277,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 278,
+    "LOAD__ADD_FLOAT": 279,
+    "LOAD__CONST__ADD_INT": 280,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 281,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 282,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 283,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 284,
+    "LOAD__CONST__MUL_INT__STORE": 285,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 286,
+    "LOAD__CONST__REM_INT": 287,
+    "LOAD__CONST__SUB_INT__STORE": 288,
+    "LOAD__EQ_INT__JUMP_UNLESS": 289,
+    "LOAD__GET_PAYLOAD": 290,
+    "LOAD__GE_INT__JUMP_UNLESS": 291,
+    "LOAD__GT_INT__JUMP_UNLESS": 292,
+    "LOAD__INDEX_ARRAY": 293,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 294,
+    "LOAD__JUMP_UNLESS": 295,
+    "LOAD__LE_INT__JUMP_UNLESS": 296,
+    "LOAD__LOAD__ADD_FLOAT": 297,
+    "LOAD__LOAD__ADD_INT": 298,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 299,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 300,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 301,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 302,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 303,
+    "LOAD__LOAD__MUL_FLOAT": 304,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 305,
+    "LOAD__LOAD__MUL_INT": 306,
+    "LOAD__LOAD__MUL_INT__STORE": 307,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 308,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 309,
+    "LOAD__LOAD__SUB_FLOAT": 310,
+    "LOAD__LOAD__SUB_INT": 311,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 312,
+    "LOAD__LT_INT__JUMP_UNLESS": 313,
+    "LOAD__MUL_FLOAT": 314,
+    "LOAD__MUL_INT": 315,
+    "LOAD__NE_INT__JUMP_UNLESS": 316,
+    "LOAD__SUB_FLOAT": 317,
+    "LOAD__SUB_INT": 318,
+    "LT": 319,
+    "LT_INT": 320,
+    "LT_INT__JUMP_IF": 321,
+    "LT_INT__JUMP_UNLESS": 322,
+    "MAP": 323,
+    "MCP": 324,
+    "MEMBER_OWN": 325,
+    "MEMORY": 326,
+    "MODEL": 327,
+    "MUL": 328,
+    "NE": 329,
+    "NEG": 330,
+    "NEG_INT": 331,
+    "NEW_CELL": 332,
+    "NEXT__SHARE": 333,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 334,
+    "NE_INT": 335,
+    "NE_INT__JUMP_IF": 336,
+    "NE_INT__JUMP_UNLESS": 337,
+    "NIL": 338,
+    "NOT": 339,
+    "OK": 340,
+    "OK__RETURN": 341,
+    "PARALLEL": 342,
+    "PARSE_AS": 343,
+    "PIPELINE": 344,
+    "POP_TRY": 345,
+    "POP__LOAD__CONST__ADD_INT__STORE": 346,
+    "POW": 347,
+    "PRINT": 348,
+    "PRINTLN": 349,
+    "RACE": 350,
+    "REM": 351,
+    "REM_INT": 352,
+    "SCHEMA": 353,
+    "SETTLE": 354,
+    "SET_ELEMENT": 355,
+    "SET_INDEX": 356,
+    "SET_MEMBER": 357,
+    "SET_PART": 358,
+    "SHARE": 359,
+    "SLIDE": 360,
+    "START": 361,
+    "STORE_CELL": 362,
+    "STORE__LOAD__GET_ELEMENT": 363,
+    "STORE__LOAD__LOAD__SHARE": 364,
+    "STORE__LOAD__STORE__LOAD": 365,
+    "SUB": 366,
+    "SUB_INT": 367,
+    "SWAP": 368,
+    "TOOL": 369,
+    "TRUE": 370,
+    "WRAP": 371,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -826,127 +829,129 @@ MARKS = (
     (False, False),
     (False, False),
     (False, False),
+    (False, False),
+    (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {
     ('ADD_INT', 'RETURN'): (113, 0),
-    ('ADD_INT', 'STORE'): (29, 0),
+    ('ADD_INT', 'STORE'): (170, 0),
     ('ADD_INT', 'STORE', 'JUMP'): (110, 0),
     ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (162, 4),
-    ('CONST', 'ADD_INT'): (171, 1),
+    ('CONST', 'ADD_INT'): (151, 1),
     ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (117, 4),
     ('CONST', 'CONST'): (71, 0),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (222, 0),
-    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (223, 0),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (31, 0),
+    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (223, 0),
+    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (224, 0),
     ('CONST', 'JUMP'): (201, 0),
-    ('CONST', 'JUMP_UNLESS'): (224, 1),
+    ('CONST', 'JUMP_UNLESS'): (225, 1),
     ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (91, 4),
-    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (225, 0),
+    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (226, 0),
     ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (156, 0),
     ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (93, 4),
     ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
-    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (226, 0),
-    ('CONST', 'MUL_INT'): (227, 1),
+    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (227, 0),
+    ('CONST', 'MUL_INT'): (228, 1),
     ('CONST', 'MUL_INT', 'OK', 'RETURN'): (95, 1),
-    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (228, 0),
-    ('CONST', 'REM_INT'): (22, 1),
-    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (229, 1),
+    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (229, 0),
+    ('CONST', 'REM_INT'): (100, 1),
+    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (230, 1),
     ('CONST', 'STORE'): (141, 0),
-    ('CONST', 'SUB_INT'): (187, 1),
+    ('CONST', 'SUB_INT'): (23, 1),
     ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
-    ('EQ_INT', 'JUMP_IF'): (232, 0),
-    ('EQ_INT', 'JUMP_UNLESS'): (233, 0),
-    ('GE_INT', 'JUMP_IF'): (247, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (248, 0),
-    ('GT_INT', 'JUMP_IF'): (250, 0),
-    ('GT_INT', 'JUMP_UNLESS'): (32, 0),
-    ('INDEX_ARRAY', 'GET_FIELD'): (100, 0),
-    ('INDEX_ARRAY', 'STORE'): (254, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (264, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (265, 0),
-    ('JUMP_UNLESS', 'JUMP'): (266, 0),
+    ('EQ_INT', 'JUMP_IF'): (233, 0),
+    ('EQ_INT', 'JUMP_UNLESS'): (234, 0),
+    ('GE_INT', 'JUMP_IF'): (249, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (250, 0),
+    ('GT_INT', 'JUMP_IF'): (252, 0),
+    ('GT_INT', 'JUMP_UNLESS'): (81, 0),
+    ('INDEX_ARRAY', 'GET_FIELD'): (167, 0),
+    ('INDEX_ARRAY', 'STORE'): (256, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (266, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (267, 0),
+    ('JUMP_UNLESS', 'JUMP'): (268, 0),
     ('JUMP_UNLESS', 'LOAD'): (12, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (188, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (105, 3),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (51, 0),
+    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (131, 3),
     ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
-    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (128, 4),
-    ('LE_INT', 'JUMP_IF'): (271, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (272, 0),
-    ('LOAD', 'ADD_FLOAT'): (277, 0),
-    ('LOAD', 'ADD_INT'): (52, 1),
+    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (77, 4),
+    ('LE_INT', 'JUMP_IF'): (273, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (274, 0),
+    ('LOAD', 'ADD_FLOAT'): (279, 0),
+    ('LOAD', 'ADD_INT'): (128, 1),
     ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (278, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (77, 2),
+    ('LOAD', 'CONST', 'ADD_INT'): (280, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (149, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (20, 6),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (48, 6),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (140, 2),
-    ('LOAD', 'CONST', 'CONST'): (148, 0),
+    ('LOAD', 'CONST', 'CONST'): (76, 0),
     ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (279, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (281, 0),
     ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (280, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (281, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (282, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (282, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (283, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (284, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
-    ('LOAD', 'CONST', 'MUL_INT'): (131, 2),
+    ('LOAD', 'CONST', 'MUL_INT'): (171, 2),
     ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (283, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (284, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (285, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (286, 2),
     ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (285, 2),
+    ('LOAD', 'CONST', 'REM_INT'): (287, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
     ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
     ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (286, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (288, 2),
     ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (287, 0),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (289, 0),
     ('LOAD', 'GET_ELEMENT'): (106, 0),
     ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
     ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
-    ('LOAD', 'GET_FIELD'): (103, 0),
+    ('LOAD', 'GET_FIELD'): (53, 0),
     ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (36, 5),
     ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (112, 0),
     ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
     ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (79, 6),
-    ('LOAD', 'GET_PAYLOAD'): (288, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (289, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (290, 0),
-    ('LOAD', 'INDEX_ARRAY'): (291, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (292, 1),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (205, 6),
+    ('LOAD', 'GET_PAYLOAD'): (290, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (291, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (292, 0),
+    ('LOAD', 'INDEX_ARRAY'): (293, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (294, 1),
     ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (189, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (169, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (293, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (294, 0),
-    ('LOAD', 'LOAD'): (50, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (295, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (296, 2),
+    ('LOAD', 'JUMP_UNLESS'): (295, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (296, 0),
+    ('LOAD', 'LOAD'): (75, 0),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (297, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (298, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (202, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (150, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (192, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (49, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (190, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (152, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (10, 6),
     ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (158, 6),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (24, 6),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 6),
     ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
     ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (297, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (55, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (298, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (56, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (48, 2),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (299, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (300, 0),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (172, 0),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (73, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 4),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (101, 4),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (119, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (45, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (70, 2),
@@ -954,107 +959,107 @@ FUSED = {
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (299, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (301, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (168, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (148, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (300, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (301, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (302, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (303, 2),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
-    ('LOAD', 'LOAD', 'LOAD'): (49, 0),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (53, 6),
+    ('LOAD', 'LOAD', 'LOAD'): (74, 0),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (28, 6),
     ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (9, 3),
     ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (134, 10),
     ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (11, 4),
     ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (302, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (303, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (304, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (305, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (25, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (168, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (304, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (305, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (306, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (307, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (306, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (307, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (308, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (309, 0),
     ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (308, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (309, 2),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (310, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (311, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (310, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (312, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (99, 3),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (202, 3),
     ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (311, 0),
-    ('LOAD', 'MUL_FLOAT'): (312, 0),
-    ('LOAD', 'MUL_INT'): (313, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (314, 0),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (313, 0),
+    ('LOAD', 'MUL_FLOAT'): (314, 0),
+    ('LOAD', 'MUL_INT'): (315, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (316, 0),
     ('LOAD', 'OK', 'RETURN'): (200, 0),
-    ('LOAD', 'RETURN'): (75, 0),
-    ('LOAD', 'SHARE'): (27, 0),
+    ('LOAD', 'RETURN'): (126, 0),
+    ('LOAD', 'SHARE'): (189, 0),
     ('LOAD', 'STORE'): (5, 0),
     ('LOAD', 'STORE', 'LOAD'): (41, 0),
     ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (136, 4),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (167, 0),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (187, 0),
     ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 7),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (73, 5),
-    ('LOAD', 'SUB_FLOAT'): (315, 0),
-    ('LOAD', 'SUB_INT'): (316, 1),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (166, 2),
-    ('LOAD_OWN', 'LOAD'): (129, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (274, 2),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (186, 7),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 5),
+    ('LOAD', 'SUB_FLOAT'): (317, 0),
+    ('LOAD', 'SUB_INT'): (318, 1),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (99, 2),
+    ('LOAD_OWN', 'LOAD'): (78, 0),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (276, 2),
     ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (275, 2),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (28, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (277, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (129, 2),
     ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (319, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (320, 0),
-    ('NEXT', 'SHARE'): (331, 0),
-    ('NEXT', 'SHARE', 'STORE'): (98, 0),
+    ('LT_INT', 'JUMP_IF'): (321, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (322, 0),
+    ('NEXT', 'SHARE'): (333, 0),
+    ('NEXT', 'SHARE', 'STORE'): (20, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (74, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (332, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (125, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (334, 0),
     ('NEXT', 'STORE'): (33, 0),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (101, 0),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (127, 0),
     ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
     ('NEXT', 'STORE', 'LOAD'): (14, 0),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (169, 4),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (27, 4),
     ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (4, 0),
     ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (196, 6),
     ('NEXT', 'STORE', 'LOAD', 'LOAD'): (154, 0),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
     ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (334, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (335, 0),
-    ('OK', 'RETURN'): (339, 0),
+    ('NE_INT', 'JUMP_IF'): (336, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (337, 0),
+    ('OK', 'RETURN'): (341, 0),
     ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (344, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (346, 3),
     ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
-    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (80, 5),
-    ('SHARE', 'STORE'): (170, 0),
+    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (55, 5),
+    ('SHARE', 'STORE'): (79, 0),
     ('STORE', 'JUMP'): (155, 0),
     ('STORE', 'LOAD'): (68, 0),
     ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (361, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (363, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
     ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
-    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (190, 0),
+    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (29, 0),
     ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
-    ('STORE', 'LOAD', 'LOAD'): (104, 0),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (76, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (362, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (363, 0),
-    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (78, 4),
+    ('STORE', 'LOAD', 'LOAD'): (150, 0),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (188, 3),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (364, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (365, 0),
+    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (104, 4),
     ('CALL_BUILTIN', 'POP'): (96, 0),
     ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (276, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (278, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
     ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
@@ -1062,7 +1067,7 @@ FUSED = {
     ('CONST', 'CONST', 'CALL_METHOD'): (89, 2),
     ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (6, 3),
     ('CONST', 'ARRAY', 'CALL_METHOD'): (138, 2),
-    ('CONCAT', 'STORE'): (220, 0),
+    ('CONCAT', 'STORE'): (221, 0),
 }
 
 
@@ -1356,7 +1361,32 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 21:
+                    if op < 22:
+                        if op >= 20:
+                            if op < 21:
+                                # NEXT__SHARE__STORE
+                                o0, o2 = arg
+                                for v1 in tos:
+                                    break
+                                else:
+                                    tos = pop()
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                if type(v1) not in PLAIN:
+                                    share(v1)
+                                locs[o2] = v1
+                                continue
+                            # POP__JUMP
+                            o1, = arg
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         if op < 18:
                             # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
                             o0, o1, o2, o3 = arg
@@ -1370,25 +1400,11 @@ def run(machine, task):
                             push(tos)
                             tos = locs[o3]
                             continue
-                        if op >= 20:
-                            # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] - o5
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('-')
-                            locs[o7] = v2
-                            continue
                         if op >= 19:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
+                            # RETURN_RESULT
+                            if type(tos) is Err:
+                                marked(tos, arg)
+                            ins, locs, cells, code = pop_frame()
                             continue
                         # LOAD_OWN__SWAP__CALL_BUILTIN__POP
                         owner, (body, n) = arg
@@ -1414,36 +1430,52 @@ def run(machine, task):
                         if debt:
                             fuel = machine.pay_debt(fuel)
                         continue
-                    if op < 24:
-                        if op < 22:
-                            # POP__JUMP
-                            o1, = arg
+                    if op < 23:
+                        # VARIANT
+                        push(tos)
+                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
+                        continue
+                    if op < 26:
+                        if op < 24:
+                            # CONST__SUB_INT
+                            o0, = arg
+                            v1 = tos - o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            tos = v1
+                            continue
+                        if op < 25:
+                            # POP
                             tos = pop()
-                            ins, cost = o1
+                            continue
+                        # DUP
+                        push(tos)
+                        continue
+                    if op < 28:
+                        if op < 27:
+                            # GET_MEMBER
+                            tos = get_member(tos, arg)
+                            continue
+                        # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
+                        o0, o1, o2, o3, o5 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 23:
-                            # CONST__REM_INT
-                            o0, = arg
-                            if tos >= 0 and o0 > 0:
-                                v1 = tos % o0
-                            else:
-                                v1 = int_rem(tos, o0)
-                            tos = v1
-                            continue
-                        # JUMP_IF
-                        if tos is False:
-                            tos = pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        locs[o1] = v1
+                        v2 = locs[o2] + o3
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        push(v2)
+                        tos = locs[o5]
                         continue
                     if op >= 30:
                         if op < 31:
@@ -1451,89 +1483,58 @@ def run(machine, task):
                             tos = Some(tos)
                             continue
                         if op < 32:
-                            # EQ
-                            a = pop()
-                            tos = equal(a, tos)
-                            continue
-                        # GT_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 > tos):
+                            # CONST__EQ_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos == o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             tos = pop()
-                            ins, cost = o1
+                            continue
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op >= 29:
+                        # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
+                        o0, o1, o3, o4, o6 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Some):
+                            tos = pop()
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        locs[o6] = v2
                         tos = pop()
                         continue
-                    if op >= 29:
-                        # ADD_INT__STORE
-                        o1, = arg
-                        v1 = pop()
-                        v2 = v1 + tos
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('+')
-                        locs[o1] = v2
-                        tos = pop()
-                        continue
-                    if op >= 28:
-                        # LOAD_OWN__LOAD__SET_INDEX__JUMP
-                        o0, o1, o3 = arg
-                        v1 = locs[o0]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
-                        except AttributeError:
-                            pass
-                        v2 = locs[o1]
-                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                            v1.items[v2] = tos
-                        else:
-                            write_element(v1, v2, tos)
-                        tos = pop()
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 26:
-                        if op < 27:
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # LOAD__SHARE
-                        o0, = arg
-                        v1 = locs[o0]
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        push(tos)
-                        tos = v1
-                        continue
-                    if op >= 25:
-                        # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
-                        o0, o1, o3, o4, o7, o8, o11 = arg
-                        locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
-                        continue
-                    # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
-                    o0, o1, o2, o5, o7 = arg
-                    v1 = locs[o1] + o2
+                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
+                    o0, o1, o2, o4, o7 = arg
+                    v1 = locs[o1] + locs[o2]
                     if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
                         ins = node_before(code, ins, 4)
                         overflow('+')
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
+                    if v1 >= 0 and o4 > 0:
+                        v2 = v1 // o4
+                    else:
+                        try:
+                            v2 = int_div(v1, o4)
+                        except BaseException:
+                            ins = node_before(code, ins, 2)
+                            raise
+                    v3 = locs[o0].items
+                    if v2 < 0:
+                        index_out_of_range(v2, len(v3))
                     try:
-                        v3 = v2[v1]
+                        v4 = v3[v2]
                     except IndexError:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    v4 = v3 + o5
-                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                        overflow('+')
+                        index_out_of_range(v2, len(v3))
                     locs[o7] = v4
                     continue
                 if far:
@@ -1693,18 +1694,17 @@ def run(machine, task):
                         continue
                     if op < 49:
                         if op >= 48:
-                            # LOAD__LOAD__INDEX_ARRAY
-                            o0, o1 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            push(tos)
-                            tos = v3
+                            # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            v1 = locs[o0] + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 5)
+                                overflow('+')
+                            locs[o3] = v1
+                            v2 = locs[o4] - o5
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('-')
+                            locs[o7] = v2
                             continue
                         if op < 47:
                             # STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP
@@ -1746,55 +1746,53 @@ def run(machine, task):
                         continue
                     if op < 51:
                         if op < 50:
-                            # LOAD__LOAD__LOAD
-                            o0, o1, o2 = arg
+                            # LOAD__LOAD__ADD_INT__RETURN
+                            o0, o1 = arg
+                            v1 = locs[o0] + locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
                             push(tos)
-                            push(locs[o0])
-                            push(locs[o1])
-                            tos = locs[o2]
+                            tos = v1
+                            ins, locs, cells, code = pop_frame()
                             continue
-                        # LOAD__LOAD
-                        o0, o1 = arg
-                        push(tos)
-                        push(locs[o0])
-                        tos = locs[o1]
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 53:
                         if op < 52:
-                            # ERROR
-                            push(tos)
-                            new = st[len(st) - arg.count:]
-                            del st[len(st) - arg.count:]
-                            tos = arg.make(new)
-                            continue
-                        # LOAD__ADD_INT
-                        o0, = arg
-                        v1 = tos + locs[o0]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        tos = v1
-                        continue
-                    if op >= 55:
-                        if op < 56:
-                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] == locs[o1]):
-                                ins, cost = o3
+                            # JUMP_UNLESS__LOAD__CONST
+                            o0, o1, o2 = arg
+                            if tos is False:
+                                tos = pop()
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            push(locs[o1])
+                            tos = o2
                             continue
-                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] > locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                        # IS
+                        tos = matches(tos, arg)
                         continue
-                    if op >= 54:
+                    if op < 54:
+                        # LOAD__GET_FIELD
+                        o0, o1 = arg
+                        push(tos)
+                        tos = getattr(locs[o0], o1)
+                        continue
+                    if op < 55:
                         # LOAD_OWN__SET_FIELD
                         o0, o1 = arg
                         v1 = locs[o0]
@@ -1809,28 +1807,25 @@ def run(machine, task):
                         setattr(v1, o1, tos)
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
-                    o0, o1, o2, o4, o7 = arg
-                    v1 = locs[o1] + locs[o2]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 4)
-                        overflow('+')
-                    if v1 >= 0 and o4 > 0:
-                        v2 = v1 // o4
-                    else:
-                        try:
-                            v2 = int_div(v1, o4)
-                        except BaseException:
-                            ins = node_before(code, ins, 2)
-                            raise
-                    v3 = locs[o0].items
-                    if v2 < 0:
-                        index_out_of_range(v2, len(v3))
-                    try:
-                        v4 = v3[v2]
-                    except IndexError:
-                        index_out_of_range(v2, len(v3))
-                    locs[o7] = v4
+                    if op < 56:
+                        # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
+                        o1, o2, o3, o4, o6 = arg
+                        v1 = locs[o3] + o4
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        v2 = locs[o6]
+                        if type(v2) not in PLAIN:
+                            share(v2)
+                        push(locs[o1])
+                        push(locs[o2])
+                        push(v1)
+                        tos = v2
+                        continue
+                    # LINK
+                    ins = arg.home.link(arg)
+                    fuel -= arg.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
                 if op < 61:
                     if op >= 59:
@@ -2053,133 +2048,105 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 74:
-                    # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
-                    o0, o1, o2, o3, o4 = arg
-                    locs[o1] = locs[o0]
-                    v1 = locs[o2]
-                    v2 = locs[o3]
-                    try:
-                        if v2.shared:
-                            v2 = own(v2)
-                            locs[o3] = v2
-                    except AttributeError:
-                        pass
-                    v3 = locs[o4]
-                    if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
-                        v2.items[v3] = v1
-                    else:
-                        write_element(v2, v3, v1)
-                    continue
-                if op < 76:
-                    if op >= 75:
-                        # LOAD__RETURN
-                        o0, = arg
+                if op < 75:
+                    if op < 74:
+                        # LOAD__LOAD__INDEX_ARRAY
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
                         push(tos)
-                        tos = locs[o0]
-                        ins, locs, cells, code = pop_frame()
+                        tos = v3
                         continue
-                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
-                    o0, o2, o3, o4, o6 = arg
-                    for v1 in tos:
-                        break
-                    else:
+                    # LOAD__LOAD__LOAD
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(locs[o1])
+                    tos = locs[o2]
+                    continue
+                if op < 77:
+                    if op < 76:
+                        # LOAD__LOAD
+                        o0, o1 = arg
+                        push(tos)
+                        push(locs[o0])
+                        tos = locs[o1]
+                        continue
+                    # LOAD__CONST__CONST
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(o1)
+                    tos = o2
+                    continue
+                if op >= 80:
+                    if op < 81:
+                        # ARRAY
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(new)
+                        continue
+                    # GT_INT__JUMP_UNLESS
+                    o1, = arg
+                    v1 = pop()
+                    if not (v1 > tos):
                         tos = pop()
-                        ins, cost = o0
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    locs[o2] = v1
-                    v2 = locs[o4]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    v3 = locs[o6]
-                    if type(v3) not in PLAIN:
-                        share(v3)
-                    push(tos)
-                    push(locs[o3])
-                    push(v2)
-                    tos = v3
-                    continue
-                if op < 77:
-                    # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    locs[o0] = tos
-                    v1 = locs[o2]
-                    v2 = locs[o1].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
                     tos = pop()
                     continue
-                if op < 78:
-                    # LOAD__CONST__ADD_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o3] = v1
+                if op >= 78:
+                    if op < 79:
+                        # LOAD_OWN__LOAD
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o0] = v1
+                        except AttributeError:
+                            pass
+                        push(tos)
+                        push(v1)
+                        tos = locs[o1]
+                        continue
+                    # SHARE__STORE
+                    o1, = arg
+                    if type(tos) not in PLAIN:
+                        share(tos)
+                    locs[o1] = tos
+                    tos = pop()
                     continue
-                if op < 79:
-                    # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
-                    o0, o1, o2, o3 = arg
-                    locs[o0] = tos
-                    v1 = locs[o1]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o1] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o2] + locs[o3]
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    push(v1)
-                    tos = v2
+                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
+                o0, o1, o2, o3, o5, o6, o7 = arg
+                if tos is False:
+                    tos = pop()
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 80:
-                    # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
-                    o0, o1, o2, o3, o5 = arg
-                    v1 = getattr(locs[o2], o3)
-                    v2 = getattr(locs[o0], o1)
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        ins = node_before(code, ins, 3)
-                        overflow('*')
-                    if v3 >= 0 and o5 > 0:
-                        v4 = v3 // o5
-                    else:
-                        v4 = int_div(v3, o5)
-                    push(tos)
-                    tos = v4
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 81:
-                    # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
-                    o1, o2, o3, o4, o6 = arg
-                    v1 = locs[o3] + o4
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    v2 = locs[o6]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    push(locs[o1])
-                    push(locs[o2])
-                    push(v1)
-                    tos = v2
-                    continue
-                # STRUCT
-                push(tos)
-                new = st[len(st) - len(arg.decl.fields):]
-                del st[len(st) - len(arg.decl.fields):]
-                tos = arg.of(new)
+                if tos is not True:
+                    ins = node_before(code, ins, 7)
+                    raise not_bool(tos)
+                v1 = pop()
+                locs[o1] = v1
+                v2 = locs[o2] + o3
+                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                    overflow('+')
+                locs[o5] = v2
+                push(locs[o6])
+                tos = locs[o7]
                 continue
             if near:
                 if far is None:
@@ -2259,24 +2226,24 @@ def run(machine, task):
                             if kind is Ok or kind is Some:
                                 tos = tos.value
                                 continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
+                            if tos is NONE_VALUE:
                                 if arg[3] and arg[0] is None:
                                     if arg[2]:
                                         del st[len(st) - arg[2]:]
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = missing_value()
-                            else:
+                                tos = Err(missing_value())
+                            elif kind is not Err:
                                 raise not_fallible(tos)
-                            target, cost, drop, _ = arg
+                            target, cost, drop, _, here = arg
                             if drop:
                                 del st[len(st) - drop:]
                             if target is None:
-                                tos = Err(tos)
+                                here = tos.way + here
+                                tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
                                 ins, locs, cells, code = pop_frame()
                                 continue
+                            tos = handled(tos, here)
                             ins = target
                             fuel -= cost
                             if fuel < 0:
@@ -2513,100 +2480,89 @@ def run(machine, task):
                         a = pop()
                         tos = a + tos + -0.0
                         continue
-                    if op < 99:
-                        # NEXT__SHARE__STORE
-                        o0, o2 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        locs[o2] = v1
-                        continue
-                    if op < 100:
-                        # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
-                        o0, o1, o2 = arg
-                        v1 = cells[o1].value
-                        if v1 >= 0 and o2 > 0:
-                            v2 = v1 // o2
-                        else:
-                            v2 = int_div(v1, o2)
-                        push(tos)
-                        tos = (locs[o0] > v2)
-                        ins, locs, cells, code = pop_frame()
-                        continue
                     if op < 101:
-                        # INDEX_ARRAY__GET_FIELD
-                        o1, = arg
-                        v1 = pop()
-                        v2 = v1.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(v2))
+                        if op < 99:
+                            # INT
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 100:
+                            # LOAD_CELL__CONST__ADD_INT__STORE_CELL
+                            o0, o1, o3 = arg
+                            v1 = cells[o0].value + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            cells[o3].value = v1
+                            continue
+                        # CONST__REM_INT
+                        o0, = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        tos = v1
+                        continue
+                    if op < 102:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
+                        o0, o1, o3, o5 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
                         try:
-                            v3 = v2[tos]
+                            v3 = v2[v1]
                         except IndexError:
-                            index_out_of_range(tos, len(v2))
-                        tos = getattr(v3, o1)
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v4
                         continue
                     if op < 103:
-                        if op < 102:
-                            # NEXT__STORE__CONST__LOAD__CONST
-                            o0, o1, o2, o3, o4 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            push(tos)
-                            push(o2)
-                            push(locs[o3])
-                            tos = o4
-                            continue
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
+                        # ERROR
+                        push(tos)
+                        new = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(new)
                         continue
                     if op < 104:
-                        # LOAD__GET_FIELD
-                        o0, o1 = arg
-                        push(tos)
-                        tos = getattr(locs[o0], o1)
+                        # THROW
+                        target, cost, drop, _, here = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = begun(tos, here) if type(tos) is ErrorValue and tos.way else Err(tos, here)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        tos = thrown(tos, here)
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 105:
-                        # STORE__LOAD__LOAD
-                        o0, o1, o2 = arg
+                        # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
+                        o0, o1, o2, o3 = arg
                         locs[o0] = tos
-                        push(locs[o1])
-                        tos = locs[o2]
+                        v1 = locs[o1]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o1] = v1
+                        except AttributeError:
+                            pass
+                        v2 = locs[o2] + locs[o3]
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        push(v1)
+                        tos = v2
                         continue
                     if op < 106:
-                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o2, o4 = arg
-                        if tos is False:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if tos is not True:
-                            ins = node_before(code, ins, 4)
-                            raise not_bool(tos)
-                        v1 = locs[o1] + o2
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o4] = v1
-                        tos = pop()
+                        # SUB_FLOAT
+                        a = pop()
+                        tos = a - tos + -0.0
                         continue
                     # LOAD__GET_ELEMENT
                     o0, o1 = arg
@@ -2838,75 +2794,87 @@ def run(machine, task):
                             index_out_of_range(v1, len(v2))
                         locs[o7] = v3
                         continue
-                    if op < 146:
-                        if op < 145:
-                            # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
-                            o0, o1, o3, o4, o7 = arg
-                            locs[o0] = tos
-                            if not (type(locs[o1]) is Ok):
-                                tos = pop()
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            v1 = locs[o4]
-                            v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                    if op < 145:
+                        # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
+                        o0, o1, o3, o4, o7 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Ok):
                             tos = pop()
-                            ins, cost = o7
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT
-                        push(tos)
-                        tos = arg
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        tos = pop()
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 147:
-                        # DIV
+                        if op < 146:
+                            # DROP
+                            if arg:
+                                if arg > 1:
+                                    del st[len(st) - arg + 1:]
+                                tos = pop()
+                            continue
+                        # DIV_INT
                         a = pop()
-                        tos = div(a, tos)
+                        if a >= 0 and tos > 0:
+                            tos = a // tos
+                            continue
+                        tos = int_div(a, tos)
                         continue
                     if op >= 151:
                         if op < 152:
-                            # ARRAY
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Array(new)
+                            # CONST__ADD_INT
+                            o0, = arg
+                            v1 = tos + o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            tos = v1
                             continue
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
-                            continue
-                        tos = index_out_of_range(tos, len(items))
-                        continue
-                    if op >= 149:
-                        if op < 150:
-                            # MUL_INT
-                            a = pop()
-                            r = a * tos if a < tos else a * tos
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            overflow('*')
-                            continue
-                        # LOAD__LOAD__ADD_INT__STORE
-                        o0, o1, o3 = arg
+                        # LOAD__LOAD__ADD_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
                         v1 = locs[o0] + locs[o1]
                         if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
                             overflow('+')
                         locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 149:
+                        if op < 150:
+                            # LOAD__CONST__ADD_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            locs[o3] = v1
+                            continue
+                        # STORE__LOAD__LOAD
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        push(locs[o1])
+                        tos = locs[o2]
                         continue
                     if op >= 148:
-                        # LOAD__CONST__CONST
-                        o0, o1, o2 = arg
-                        push(tos)
-                        push(locs[o0])
-                        push(o1)
-                        tos = o2
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                        o0, o1, o3, o4, o6 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
                         continue
                     # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP
                     o0, o1, o2, o3, o4, o6 = arg
@@ -3127,86 +3095,69 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 170:
-                    if op < 171:
-                        # SHARE__STORE
-                        o1, = arg
-                        if type(tos) not in PLAIN:
-                            share(tos)
-                        locs[o1] = tos
-                        tos = pop()
-                        continue
+                if op >= 171:
                     if op < 172:
-                        # CONST__ADD_INT
-                        o0, = arg
-                        v1 = tos + o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        tos = v1
+                        # LOAD__CONST__MUL_INT
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        v2 = v1 * o1 if v1 < o1 else v1 * o1
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('*')
+                        push(tos)
+                        tos = v2
                         continue
-                    # LINK
-                    ins = arg.home.link(arg)
-                    fuel -= arg.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 169:
-                    # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
-                    o0, o1, o2, o3, o5 = arg
-                    for v1 in tos:
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = o0
+                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] > locs[o1]):
+                        ins, cost = o3
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    locs[o1] = v1
-                    v2 = locs[o2] + o3
+                    continue
+                if op >= 170:
+                    # ADD_INT__STORE
+                    o1, = arg
+                    v1 = pop()
+                    v2 = v1 + tos
                     if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
                         overflow('+')
-                    push(tos)
-                    push(v2)
-                    tos = locs[o5]
+                    locs[o1] = v2
+                    tos = pop()
                     continue
-                if op >= 168:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                    o0, o1, o3, o4, o6 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
-                    continue
-                if op >= 167:
-                    # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
-                    o0, o1, o2, o3, o5, o6, o7 = arg
-                    locs[o1] = locs[o0]
-                    if not (locs[o2] > o3):
-                        ins, cost = o5
+                if op >= 169:
+                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
+                    o0, o1, o2, o3, o4 = arg
+                    v1 = locs[o0]
+                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                        ins, cost = o2
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    push(tos)
-                    tos = o6
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 168:
+                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
+                    o0, o1, o3, o4, o7, o8, o11 = arg
+                    locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
                     continue
                 if op >= 166:
-                    # LOAD_CELL__CONST__ADD_INT__STORE_CELL
-                    o0, o1, o3 = arg
-                    v1 = cells[o0].value + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    cells[o3].value = v1
+                    if op < 167:
+                        # DIV
+                        a = pop()
+                        tos = div(a, tos)
+                        continue
+                    # INDEX_ARRAY__GET_FIELD
+                    o1, = arg
+                    v1 = pop()
+                    v2 = v1.items
+                    if tos < 0:
+                        index_out_of_range(tos, len(v2))
+                    try:
+                        v3 = v2[tos]
+                    except IndexError:
+                        index_out_of_range(tos, len(v2))
+                    tos = getattr(v3, o1)
                     continue
                 # LOOP
                 arg.hits += 1
@@ -3478,104 +3429,26 @@ def run(machine, task):
                     tos = arg
                     continue
                 if op < 125:
-                    if op < 124:
-                        # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                        o0, o1, o3 = arg
-                        v1 = locs[o0]
+                    if op >= 124:
+                        # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o1] = locs[o0]
+                        v1 = locs[o2]
+                        v2 = locs[o3]
                         try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
+                            if v2.shared:
+                                v2 = own(v2)
+                                locs[o3] = v2
                         except AttributeError:
                             pass
-                        v2 = locs[o1]
-                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                            v3 = v1.items[v2]
+                        v3 = locs[o4]
+                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
+                            v2.items[v3] = v1
                         else:
-                            try:
-                                v3 = index_place(v1, v2)
-                            except BaseException:
-                                ins = node_before(code, ins, 1)
-                                raise
-                        try:
-                            if v3.shared:
-                                v3 = own(v3)
-                                v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                        except AttributeError:
-                            pass
-                        if not isinstance(v3, Struct):
-                            raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(v3, o3, tos)
-                        tos = pop()
+                            write_element(v2, v3, v1)
                         continue
-                    # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
-                    o0, o1, o2, o3, o5, o6 = arg
-                    locs[o1] = locs[o0]
-                    v1 = locs[o3]
-                    v2 = locs[o2].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    v4 = locs[o5]
-                    try:
-                        if v4.shared:
-                            v4 = own(v4)
-                            locs[o5] = v4
-                    except AttributeError:
-                        pass
-                    v5 = locs[o6]
-                    if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
-                        v4.items[v5] = v3
-                    else:
-                        write_element(v4, v5, v3)
-                    continue
-                if op < 128:
-                    if op < 126:
-                        # VARIANT
-                        push(tos)
-                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
-                        continue
-                    if op < 127:
-                        # POP
-                        tos = pop()
-                        continue
-                    # DUP
-                    push(tos)
-                    continue
-                if op >= 130:
-                    if op < 131:
-                        # ADD_INT
-                        a = pop()
-                        r = a + tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('+')
-                        continue
-                    if op < 132:
-                        # LOAD__CONST__MUL_INT
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        v2 = v1 * o1 if v1 < o1 else v1 * o1
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('*')
-                        push(tos)
-                        tos = v2
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op >= 129:
-                    # LOAD_OWN__LOAD
-                    o0, o1 = arg
+                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    o0, o1, o3 = arg
                     v1 = locs[o0]
                     try:
                         if v1.shared:
@@ -3583,30 +3456,137 @@ def run(machine, task):
                             locs[o0] = v1
                     except AttributeError:
                         pass
-                    push(tos)
-                    push(v1)
-                    tos = locs[o1]
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v3 = v1.items[v2]
+                    else:
+                        try:
+                            v3 = index_place(v1, v2)
+                        except BaseException:
+                            ins = node_before(code, ins, 1)
+                            raise
+                    try:
+                        if v3.shared:
+                            v3 = own(v3)
+                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                    except AttributeError:
+                        pass
+                    if not isinstance(v3, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v3, o3, tos)
+                    tos = pop()
                     continue
-                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
-                o0, o1, o2, o3, o5, o6, o7 = arg
-                if tos is False:
+                if op >= 131:
+                    if op < 132:
+                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                        o0, o1, o2, o4 = arg
+                        if tos is False:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            ins = node_before(code, ins, 4)
+                            raise not_bool(tos)
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
+                    continue
+                if op >= 130:
+                    # ADD_INT
+                    a = pop()
+                    r = a + tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('+')
+                    continue
+                if op >= 129:
+                    # LOAD_OWN__LOAD__SET_INDEX__JUMP
+                    o0, o1, o3 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v1.items[v2] = tos
+                    else:
+                        write_element(v1, v2, tos)
+                    tos = pop()
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 127:
+                    if op < 128:
+                        # NEXT__STORE__CONST__LOAD__CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        push(tos)
+                        push(o2)
+                        push(locs[o3])
+                        tos = o4
+                        continue
+                    # LOAD__ADD_INT
+                    o0, = arg
+                    v1 = tos + locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    tos = v1
+                    continue
+                if op >= 126:
+                    # LOAD__RETURN
+                    o0, = arg
+                    push(tos)
+                    tos = locs[o0]
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
+                o0, o2, o3, o4, o6 = arg
+                for v1 in tos:
+                    break
+                else:
                     tos = pop()
                     ins, cost = o0
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if tos is not True:
-                    ins = node_before(code, ins, 7)
-                    raise not_bool(tos)
-                v1 = pop()
-                locs[o1] = v1
-                v2 = locs[o2] + o3
-                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                    overflow('+')
-                locs[o5] = v2
-                push(locs[o6])
-                tos = locs[o7]
+                if type(v1) not in PLAIN:
+                    share(v1)
+                locs[o2] = v1
+                v2 = locs[o4]
+                if type(v2) not in PLAIN:
+                    share(v2)
+                v3 = locs[o6]
+                if type(v3) not in PLAIN:
+                    share(v3)
+                push(tos)
+                push(locs[o3])
+                push(v2)
+                tos = v3
                 continue
             if far:
                 if op < 175:
@@ -3830,86 +3810,97 @@ def run(machine, task):
                     if debt:
                         fuel = machine.pay_debt(fuel)
                     continue
-                if op < 188:
-                    if op < 187:
-                        # DIV_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a // tos
+                if op >= 191:
+                    if op < 192:
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] == locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        tos = int_div(a, tos)
                         continue
-                    # CONST__SUB_INT
-                    o0, = arg
-                    v1 = tos - o0
+                    # STRUCT
+                    push(tos)
+                    new = st[len(st) - len(arg.decl.fields):]
+                    del st[len(st) - len(arg.decl.fields):]
+                    tos = arg.of(new)
+                    continue
+                if op >= 189:
+                    if op < 190:
+                        # LOAD__SHARE
+                        o0, = arg
+                        v1 = locs[o0]
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__LOAD__ADD_INT__STORE
+                    o0, o1, o3 = arg
+                    v1 = locs[o0] + locs[o1]
                     if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    tos = v1
+                        overflow('+')
+                    locs[o3] = v1
                     continue
-                if op < 189:
-                    # JUMP_UNLESS__LOAD__CONST
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    push(locs[o1])
-                    tos = o2
-                    continue
-                if op < 190:
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
-                    o0, o1, o2, o3, o4 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 191:
-                    # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
-                    o0, o1, o3, o4, o6 = arg
+                if op >= 188:
+                    # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                    o0, o1, o2, o4, o5, o7 = arg
                     locs[o0] = tos
-                    if not (type(locs[o1]) is Some):
-                        tos = pop()
-                        ins, cost = o3
+                    v1 = locs[o2]
+                    v2 = locs[o1].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
+                    tos = pop()
+                    continue
+                if op >= 187:
+                    # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
+                    o0, o1, o2, o3, o5, o6, o7 = arg
+                    locs[o1] = locs[o0]
+                    if not (locs[o2] > o3):
+                        ins, cost = o5
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    v1 = locs[o4]
-                    v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
-                    locs[o6] = v2
-                    tos = pop()
+                    push(tos)
+                    tos = o6
+                    ins, cost = o7
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 192:
-                    # CONST__EQ_INT__JUMP_UNLESS
-                    o0, o2 = arg
-                    if not (tos == o0):
-                        tos = pop()
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                # LOAD__LOAD__ADD_INT__STORE__JUMP
-                o0, o1, o3, o4 = arg
-                v1 = locs[o0] + locs[o1]
-                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                    overflow('+')
-                locs[o3] = v1
-                ins, cost = o4
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
+                o0, o1, o2, o3, o5, o6 = arg
+                locs[o1] = locs[o0]
+                v1 = locs[o3]
+                v2 = locs[o2].items
+                if v1 < 0:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                try:
+                    v3 = v2[v1]
+                except IndexError:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                v4 = locs[o5]
+                try:
+                    if v4.shared:
+                        v4 = own(v4)
+                        locs[o5] = v4
+                except AttributeError:
+                    pass
+                v5 = locs[o6]
+                if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
+                    v4.items[v5] = v3
+                else:
+                    write_element(v4, v5, v3)
                 continue
             if op < 197:
                 if op < 194:
@@ -3980,45 +3971,40 @@ def run(machine, task):
                 tos = v3
                 continue
             if op < 204:
-                if op >= 203:
-                    # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
-                    o0, o1, o3, o5 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    v4 = v3 + o3
-                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                        overflow('+')
-                    locs[o5] = v4
-                    continue
-                if op >= 201:
-                    if op < 202:
-                        # CONST__JUMP
-                        o0, o1 = arg
+                if op < 199:
+                    if op >= 198:
+                        # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
+                        o0, o1, o2, o3, o4, o5, o7 = arg
+                        v1 = locs[o2][o3] + locs[o4][o5]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 2)
+                            overflow('+')
+                        if v1 >= 0 and o7 > 0:
+                            v2 = v1 % o7
+                        else:
+                            v2 = int_rem(v1, o7)
                         push(tos)
-                        tos = o0
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        push(locs[o0][o1])
+                        tos = v2
                         continue
-                    # LOAD__LOAD__ADD_INT__RETURN
-                    o0, o1 = arg
-                    v1 = locs[o0] + locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o0]
+                    v2 = v1 * o1 if v1 < o1 else v1 * o1
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('*')
+                    v3 = v2 + o3
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        ins = node_before(code, ins, 3)
                         overflow('+')
-                    push(tos)
-                    tos = v1
-                    ins, locs, cells, code = pop_frame()
+                    if v3 >= 0 and o5 > 0:
+                        v4 = v3 % o5
+                    else:
+                        v4 = int_rem(v3, o5)
+                    locs[o7] = v4
                     continue
-                if op >= 199:
+                if op < 201:
                     if op < 200:
                         # STORE
                         locs[arg] = tos
@@ -4031,121 +4017,287 @@ def run(machine, task):
                     tos = v1
                     ins, locs, cells, code = pop_frame()
                     continue
-                if op >= 198:
-                    # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
-                    o0, o1, o2, o3, o4, o5, o7 = arg
-                    v1 = locs[o2][o3] + locs[o4][o5]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 2)
-                        overflow('+')
-                    if v1 >= 0 and o7 > 0:
-                        v2 = v1 % o7
-                    else:
-                        v2 = int_rem(v1, o7)
+                if op < 202:
+                    # CONST__JUMP
+                    o0, o1 = arg
                     push(tos)
-                    push(locs[o0][o1])
-                    tos = v2
+                    tos = o0
+                    ins, cost = o1
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
-                o0, o1, o3, o5, o7 = arg
-                v1 = locs[o0]
-                v2 = v1 * o1 if v1 < o1 else v1 * o1
-                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                    ins = node_before(code, ins, 5)
-                    overflow('*')
-                v3 = v2 + o3
-                if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                    ins = node_before(code, ins, 3)
+                if op < 203:
+                    # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
+                    o0, o1, o2 = arg
+                    v1 = cells[o1].value
+                    if v1 >= 0 and o2 > 0:
+                        v2 = v1 // o2
+                    else:
+                        v2 = int_div(v1, o2)
+                    push(tos)
+                    tos = (locs[o0] > v2)
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
+                o0, o1, o2, o5, o7 = arg
+                v1 = locs[o1] + o2
+                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    ins = node_before(code, ins, 4)
                     overflow('+')
-                if v3 >= 0 and o5 > 0:
-                    v4 = v3 % o5
-                else:
-                    v4 = int_rem(v3, o5)
+                v2 = locs[o0].items
+                if v1 < 0:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                try:
+                    v3 = v2[v1]
+                except IndexError:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                v4 = v3 + o5
+                if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                    overflow('+')
                 locs[o7] = v4
                 continue
-            if op < 281:
+            if op < 282:
                 if op < 237:
-                    if op < 208:
-                        if op < 205:
-                            # THROW
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 205:
+                        # MUL_INT
+                        a = pop()
+                        r = a * tos if a < tos else a * tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        if op < 206:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos + -0.0
-                            continue
-                        if op < 207:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
-                            continue
-                        # AGENT
-                        push(tos)
-                        tos = arg
+                        overflow('*')
                         continue
-                    if op >= 233:
-                        if op < 235:
-                            if op < 234:
-                                # EQ_INT__JUMP_UNLESS
-                                o1, = arg
-                                v1 = pop()
-                                if not (v1 == tos):
-                                    tos = pop()
-                                    ins, cost = o1
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                tos = pop()
-                                continue
-                            # ERR
-                            tos = Err(tos)
+                    if op < 219:
+                        if op < 206:
+                            # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
+                            o0, o1, o2, o3, o5 = arg
+                            v1 = getattr(locs[o2], o3)
+                            v2 = getattr(locs[o0], o1)
+                            v3 = v2 * v1 if v2 < v1 else v2 * v1
+                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('*')
+                            if v3 >= 0 and o5 > 0:
+                                v4 = v3 // o5
+                            else:
+                                v4 = int_div(v3, o5)
+                            push(tos)
+                            tos = v4
+                            ins, locs, cells, code = pop_frame()
                             continue
-                        if op < 236:
-                            # FAIL_LENGTH
-                            raise wrong_length(arg, tos)
-                        # FAIL_MATCH
-                        raise Panic("P009", f"no arm matches {debug(tos)}")
-                    if op >= 230:
-                        if op < 231:
-                            # EMIT
-                            payload = tos
+                        if op < 209:
+                            if op < 207:
+                                # INDEX_ARRAY
+                                array = pop()
+                                items = array.items
+                                if 0 <= tos < len(items):
+                                    tos = items[tos]
+                                    continue
+                                tos = index_out_of_range(tos, len(items))
+                                continue
+                            if op < 208:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # AGENT
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op >= 215:
+                            if op < 217:
+                                if op < 216:
+                                    # CAST
+                                    tos = cast(tos, arg)
+                                    continue
+                                # CELL_OWN
+                                push(tos)
+                                cell = cells[arg]
+                                if getattr(cell.value, 'shared', False):
+                                    cell.value = own(cell.value)
+                                tos = cell.value
+                                continue
+                            if op < 218:
+                                # CHANGES_SELF
+                                tos = changes_self(machine, tos, arg)
+                                continue
+                            # CHECK
+                            tos = check(tos, arg)
+                            continue
+                        if op < 211:
+                            if op < 210:
+                                # ASK
+                                timeout = tos
+                                payload = pop()
+                                channel = pop()
+                                tos = pop()
+                                machine.ask(task, channel, payload, timeout)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            # ASK_FOR
+                            timeout = tos
+                            payload = pop()
                             channel = pop()
                             tos = pop()
-                            machine.emit(task, channel, payload)
+                            machine.ask(task, channel, payload, timeout, arg)
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if op < 232:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
+                        if op < 213:
+                            if op < 212:
+                                # AWAIT
+                                value = machine.await_value(task, tos)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # AWAIT_ALL
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.join(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
                             continue
-                        # EQ_INT__JUMP_IF
-                        o1, = arg
-                        v1 = pop()
-                        if (v1 == tos):
+                        if op < 214:
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
                             tos = pop()
-                            ins, cost = o1
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # CALL_INOUT
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_inout(machine, pop(), arg, new)
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                        continue
+                    if op < 222:
+                        if op < 220:
+                            # CHECK_PAYLOAD
+                            tos = check(tos, arg, 'P415')
+                            continue
+                        if op < 221:
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        # CONCAT__STORE
+                        target, = arg
+                        left = pop()
+                        if (len(left) + len(tos)) * 4 > limits.surely:
+                            check_concat(left, tos)
+                        if locs[target] is left:
+                            locs[target] = None
+                        left += tos
+                        locs[target] = left
+                        tos = pop()
+                        continue
+                    if op < 225:
+                        if op < 223:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        if op < 224:
+                            # CONST__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > o0):
+                            tos = pop()
+                            ins, cost = o2
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
                         tos = pop()
                         continue
-                    if op >= 228:
-                        if op < 229:
+                    if op < 227:
+                        if op < 226:
+                            # CONST__JUMP_UNLESS
+                            o0, o1 = arg
+                            if o0 is False:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if o0 is not True:
+                                raise not_bool(o0)
+                            continue
+                        # CONST__LE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos <= o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 229:
+                        if op < 228:
+                            # CONST__LT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos < o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__MUL_INT
+                        o0, = arg
+                        v1 = tos * o0 if tos < o0 else tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        tos = v1
+                        continue
+                    if op < 231:
+                        if op < 230:
                             # CONST__NE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos != o0):
@@ -4172,203 +4324,68 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op >= 226:
-                        if op < 227:
-                            # CONST__LT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos < o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
+                    if op < 233:
+                        if op < 232:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
                             tos = pop()
-                            continue
-                        # CONST__MUL_INT
-                        o0, = arg
-                        v1 = tos * o0 if tos < o0 else tos * o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        tos = v1
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ_INT
+                        a = pop()
+                        tos = a == tos
                         continue
-                    if op >= 224:
-                        if op < 225:
-                            # CONST__JUMP_UNLESS
-                            o0, o1 = arg
-                            if o0 is False:
+                    if op < 235:
+                        if op < 234:
+                            # EQ_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 == tos):
+                                tos = pop()
                                 ins, cost = o1
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            if o0 is not True:
-                                raise not_bool(o0)
-                            continue
-                        # CONST__LE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos <= o0):
                             tos = pop()
-                            ins, cost = o2
+                            continue
+                        # EQ_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 == tos):
+                            tos = pop()
+                            ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
                         tos = pop()
                         continue
-                    if op >= 221:
-                        if op < 222:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
-                            tos = pop()
-                            continue
-                        if op < 223:
-                            # CONST__GE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos >= o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__GT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos > o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
+                    if op < 236:
+                        # ERR
+                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
                         continue
-                    if op >= 218:
-                        if op < 219:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
-                            continue
-                        if op < 220:
-                            # CLOSURE
-                            push(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        # CONCAT__STORE
-                        target, = arg
-                        left = pop()
-                        if (len(left) + len(tos)) * 4 > limits.surely:
-                            check_concat(left, tos)
-                        if locs[target] is left:
-                            locs[target] = None
-                        left += tos
-                        locs[target] = left
-                        tos = pop()
-                        continue
-                    if op >= 214:
-                        if op < 216:
-                            if op < 215:
-                                # CAST
-                                tos = cast(tos, arg)
-                                continue
-                            # CELL_OWN
-                            push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
-                            continue
-                        if op < 217:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
-                            continue
-                        # CHECK
-                        tos = check(tos, arg)
-                        continue
-                    if op < 210:
-                        if op < 209:
-                            # ASK
-                            timeout = tos
-                            payload = pop()
-                            channel = pop()
-                            tos = pop()
-                            machine.ask(task, channel, payload, timeout)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # ASK_FOR
-                        timeout = tos
-                        payload = pop()
-                        channel = pop()
-                        tos = pop()
-                        machine.ask(task, channel, payload, timeout, arg)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 212:
-                        if op < 211:
-                            # AWAIT
-                            value = machine.await_value(task, tos)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        # AWAIT_ALL
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.join(task, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 213:
-                        # CALL_HOST
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        payload = arg.prepare(*new)
-                        tos = pop()
-                        machine.suspend(task, arg.effect, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # CALL_INOUT
-                    push(tos)
-                    n = arg.argc
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    value = exec_call_inout(machine, pop(), arg, new)
-                    tos = pop()
-                    callee = value.code
-                    new = value.arguments
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                    # ERR_FROM
+                    failed = pop()
+                    tos = Err(tos, failed.way if type(failed) is Err else ())
                     continue
-                if op < 259:
-                    if op < 241:
+                if op < 260:
+                    if op < 242:
                         if op < 239:
                             if op < 238:
-                                # FALSE
-                                push(tos)
-                                tos = False
-                                continue
+                                # FAIL_LENGTH
+                                raise wrong_length(arg, tos)
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        if op < 240:
+                            # FALSE
+                            push(tos)
+                            tos = False
+                            continue
+                        if op < 241:
                             # FIELD_OWN
                             value = getattr(tos, arg)
                             try:
@@ -4379,20 +4396,20 @@ def run(machine, task):
                                 pass
                             tos = value
                             continue
-                        if op < 240:
-                            # FILL
-                            hole = pop()
-                            fill(hole, tos)
-                            tos = pop()
-                            continue
-                        # FLUSH
-                        machine.flush(task)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 247:
-                        if op < 243:
-                            if op < 242:
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
+                        tos = pop()
+                        continue
+                    if op < 249:
+                        if op < 245:
+                            if op < 243:
+                                # FLUSH
+                                machine.flush(task)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if op < 244:
                                 # GE
                                 a = pop()
                                 tos = greater_equal(a, tos)
@@ -4400,15 +4417,15 @@ def run(machine, task):
                             # GET_ELEMENT
                             tos = tos[arg]
                             continue
-                        if op < 245:
-                            if op < 244:
+                        if op < 247:
+                            if op < 246:
                                 # GET_ERROR
                                 tos = get_error_member(tos, arg)
                                 continue
                             # GET_FIELD
                             tos = getattr(tos, arg)
                             continue
-                        if op < 246:
+                        if op < 248:
                             # GET_PAYLOAD
                             tos = tos.payload[arg]
                             continue
@@ -4416,8 +4433,8 @@ def run(machine, task):
                         a = pop()
                         tos = a >= tos
                         continue
-                    if op < 249:
-                        if op < 248:
+                    if op < 251:
+                        if op < 250:
                             # GE_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
@@ -4442,9 +4459,9 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 253:
-                        if op < 251:
-                            if op < 250:
+                    if op < 255:
+                        if op < 253:
+                            if op < 252:
                                 # GT
                                 a = pop()
                                 tos = greater(a, tos)
@@ -4461,7 +4478,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 252:
+                        if op < 254:
                             # HALT
                             task.finish(tos)
                             machine.fuel += fuel
@@ -4470,8 +4487,8 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 255:
-                        if op < 254:
+                    if op < 257:
+                        if op < 256:
                             # INDEX
                             object = pop()
                             tos = read_index(object, tos)
@@ -4489,15 +4506,7 @@ def run(machine, task):
                         locs[o1] = v3
                         tos = pop()
                         continue
-                    if op >= 257:
-                        if op < 258:
-                            # IS_ABSENT
-                            tos = tos is None or tos is NONE_VALUE
-                            continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 256:
+                    if op < 258:
                         # INDEX_OWN
                         object = pop()
                         if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
@@ -4512,27 +4521,59 @@ def run(machine, task):
                             pass
                         tos = value
                         continue
-                    # INT_TO_FLOAT
-                    tos = float(tos) if type(tos) is int else tos
+                    if op < 259:
+                        # INT_TO_FLOAT
+                        tos = float(tos) if type(tos) is int else tos
+                        continue
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
                     continue
-                if op < 263:
-                    if op < 261:
-                        if op < 260:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
+                if op < 265:
+                    if op < 262:
+                        if op < 261:
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 263:
                         # IS_NIL
                         tos = tos is None
                         continue
-                    if op < 262:
+                    if op < 264:
                         # IS_OK
                         tos = type(tos) is Ok
                         continue
                     # IS_SOME
                     tos = type(tos) is Some
                     continue
-                if op < 265:
-                    if op < 264:
+                if op >= 279:
+                    if op < 280:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    if op < 281:
+                        # LOAD__CONST__ADD_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__CONST__GE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] >= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 267:
+                    if op < 266:
                         # IS_VARIANT
                         tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
@@ -4547,7 +4588,7 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 266:
+                if op < 268:
                     # IS_VARIANT__JUMP_UNLESS__LOAD
                     o0, o1, o2 = arg
                     if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
@@ -4559,8 +4600,8 @@ def run(machine, task):
                         continue
                     tos = locs[o2]
                     continue
-                if op < 269:
-                    if op < 267:
+                if op < 271:
+                    if op < 269:
                         # JUMP_UNLESS__JUMP
                         o0, o1 = arg
                         if tos is False:
@@ -4578,7 +4619,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 268:
+                    if op < 270:
                         # LE
                         a = pop()
                         tos = less_equal(a, tos)
@@ -4587,12 +4628,12 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 272:
-                    if op < 270:
+                if op < 274:
+                    if op < 272:
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 271:
+                    if op < 273:
                         # LE_INT
                         a = pop()
                         tos = a <= tos
@@ -4609,8 +4650,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 274:
-                    if op < 273:
+                if op < 276:
+                    if op < 275:
                         # LE_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4627,41 +4668,7 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
-                if op >= 279:
-                    if op < 280:
-                        # LOAD__CONST__GE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] >= o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD__CONST__GT_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] > o1):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 277:
-                    if op < 278:
-                        # LOAD__ADD_FLOAT
-                        o0, = arg
-                        tos = (tos + locs[o0] + -0.0)
-                        continue
-                    # LOAD__CONST__ADD_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    push(tos)
-                    tos = v1
-                    continue
-                if op < 275:
+                if op < 277:
                     # LOAD_OWN__LOAD__INDEX_OWN
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4685,7 +4692,7 @@ def run(machine, task):
                     push(tos)
                     tos = v3
                     continue
-                if op < 276:
+                if op < 278:
                     # LOAD_OWN__LOAD__SET_INDEX
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4724,11 +4731,21 @@ def run(machine, task):
                 if debt:
                     fuel = machine.pay_debt(fuel)
                 continue
-            if op < 326:
-                if op < 304:
-                    if op < 292:
-                        if op < 283:
-                            if op < 282:
+            if op < 327:
+                if op < 305:
+                    if op < 294:
+                        if op < 285:
+                            if op < 283:
+                                # LOAD__CONST__GT_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] > o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 284:
                                 # LOAD__CONST__LE_INT__JUMP_UNLESS
                                 o0, o1, o3 = arg
                                 if not (locs[o0] <= o1):
@@ -4747,8 +4764,8 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 continue
                             continue
-                        if op >= 290:
-                            if op < 291:
+                        if op >= 292:
+                            if op < 293:
                                 # LOAD__GT_INT__JUMP_UNLESS
                                 o0, o2 = arg
                                 if not (tos > locs[o0]):
@@ -4772,8 +4789,8 @@ def run(machine, task):
                                 index_out_of_range(v1, len(v2))
                             tos = v3
                             continue
-                        if op >= 288:
-                            if op < 289:
+                        if op >= 290:
+                            if op < 291:
                                 # LOAD__GET_PAYLOAD
                                 o0, o1 = arg
                                 push(tos)
@@ -4790,8 +4807,8 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op >= 286:
-                            if op < 287:
+                        if op >= 288:
+                            if op < 289:
                                 # LOAD__CONST__SUB_INT__STORE
                                 o0, o1, o3 = arg
                                 v1 = locs[o0] - o1
@@ -4810,7 +4827,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 284:
+                        if op < 286:
                             # LOAD__CONST__MUL_INT__STORE
                             o0, o1, o3 = arg
                             v1 = locs[o0]
@@ -4819,7 +4836,7 @@ def run(machine, task):
                                 overflow('*')
                             locs[o3] = v2
                             continue
-                        if op < 285:
+                        if op < 287:
                             # LOAD__CONST__MUL_INT__STORE__JUMP
                             o0, o1, o3, o4 = arg
                             v1 = locs[o0]
@@ -4842,32 +4859,8 @@ def run(machine, task):
                         push(tos)
                         tos = v2
                         continue
-                    if op >= 301:
-                        if op < 302:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            locs[o3] = v3
-                            continue
-                        if op < 303:
-                            # LOAD__LOAD__MUL_FLOAT
-                            o0, o1 = arg
-                            push(tos)
-                            tos = (locs[o0] * 1.0 * locs[o1])
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                        o0, o1 = arg
-                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                        continue
-                    if op < 294:
-                        if op < 293:
+                    if op < 296:
+                        if op < 295:
                             # LOAD__INDEX_ARRAY__GET_FIELD
                             o0, o2 = arg
                             v1 = locs[o0]
@@ -4892,8 +4885,8 @@ def run(machine, task):
                         if v1 is not True:
                             raise not_bool(v1)
                         continue
-                    if op < 296:
-                        if op < 295:
+                    if op < 298:
+                        if op < 297:
                             # LOAD__LE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos <= locs[o0]):
@@ -4910,8 +4903,8 @@ def run(machine, task):
                         push(tos)
                         tos = (locs[o0] + locs[o1] + -0.0)
                         continue
-                    if op < 298:
-                        if op < 297:
+                    if op < 300:
+                        if op < 299:
                             # LOAD__LOAD__ADD_INT
                             o0, o1 = arg
                             v1 = locs[o0] + locs[o1]
@@ -4929,7 +4922,26 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 299:
+                    if op >= 303:
+                        if op < 304:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] * 1.0 * locs[o1])
+                        continue
+                    if op < 301:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         o0, o1, o3 = arg
                         if not (locs[o0] >= locs[o1]):
@@ -4939,7 +4951,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op >= 300:
+                    if op >= 302:
                         # LOAD__LOAD__INDEX_ARRAY__SHARE
                         o0, o1 = arg
                         v1 = locs[o1]
@@ -4994,13 +5006,13 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 322:
-                    if op < 324:
-                        if op < 323:
-                            # MCP
-                            push(tos)
-                            tos = arg
-                            continue
+                if op >= 324:
+                    if op < 325:
+                        # MCP
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 326:
                         # MEMBER_OWN
                         value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                         if getattr(value, 'shared', False):
@@ -5008,17 +5020,12 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    if op < 325:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MODEL
+                    # MEMORY
                     push(tos)
                     tos = arg
                     continue
-                if op >= 320:
-                    if op < 321:
+                if op >= 322:
+                    if op < 323:
                         # LT_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -5037,13 +5044,13 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op >= 317:
-                    if op < 318:
+                if op >= 319:
+                    if op < 320:
                         # LT
                         a = pop()
                         tos = less(a, tos)
                         continue
-                    if op < 319:
+                    if op < 321:
                         # LT_INT
                         a = pop()
                         tos = a < tos
@@ -5060,8 +5067,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op >= 314:
-                    if op < 315:
+                if op >= 316:
+                    if op < 317:
                         # LOAD__NE_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos != locs[o0]):
@@ -5073,7 +5080,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 316:
+                    if op < 318:
                         # LOAD__SUB_FLOAT
                         o0, = arg
                         tos = (tos - locs[o0] + -0.0)
@@ -5085,8 +5092,8 @@ def run(machine, task):
                         overflow('-')
                     tos = v1
                     continue
-                if op >= 311:
-                    if op < 312:
+                if op >= 313:
+                    if op < 314:
                         # LOAD__LT_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos < locs[o0]):
@@ -5098,7 +5105,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 313:
+                    if op < 315:
                         # LOAD__MUL_FLOAT
                         o0, = arg
                         tos = (tos * 1.0 * locs[o0])
@@ -5111,7 +5118,23 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op >= 310:
+                if op < 307:
+                    if op < 306:
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                        continue
+                    # LOAD__LOAD__MUL_INT
+                    o0, o1 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v3
+                    continue
+                if op >= 312:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o0] - locs[o1]
@@ -5123,8 +5146,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op >= 308:
-                    if op < 309:
+                if op >= 310:
+                    if op < 311:
                         # LOAD__LOAD__SUB_FLOAT
                         o0, o1 = arg
                         push(tos)
@@ -5138,18 +5161,7 @@ def run(machine, task):
                     push(tos)
                     tos = v1
                     continue
-                if op < 305:
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 306:
+                if op < 308:
                     # LOAD__LOAD__MUL_INT__STORE
                     o0, o1, o3 = arg
                     v1 = locs[o1]
@@ -5159,7 +5171,7 @@ def run(machine, task):
                         overflow('*')
                     locs[o3] = v3
                     continue
-                if op < 307:
+                if op < 309:
                     # LOAD__LOAD__MUL_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o1]
@@ -5182,120 +5194,76 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 348:
-                if op < 331:
-                    if op < 328:
-                        if op < 327:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
-                            continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
+            if op < 350:
+                if op < 333:
                     if op < 329:
+                        if op < 328:
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MUL
+                        a = pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 331:
+                        if op < 330:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 330:
+                    if op < 332:
                         # NEG_INT
                         tos = negate(tos)
                         continue
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op >= 347:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 345:
-                    if op < 346:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 344:
-                    # POP__LOAD__CONST__ADD_INT__STORE
-                    o1, o2, o4 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o4] = v1
-                    tos = pop()
-                    continue
-                if op >= 342:
-                    if op < 343:
-                        # PIPELINE
-                        push(tos)
-                        tos = arg
-                        continue
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
-                        continue
-                    tos = tos.value
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 338:
-                    if op < 340:
+                if op < 341:
+                    if op >= 337:
                         if op < 339:
-                            # OK
-                            tos = Ok(tos)
+                            if op < 338:
+                                # NE_INT__JUMP_UNLESS
+                                o1, = arg
+                                v1 = pop()
+                                if not (v1 != tos):
+                                    tos = pop()
+                                    ins, cost = o1
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                tos = pop()
+                                continue
+                            # NIL
+                            push(tos)
+                            tos = None
                             continue
-                        # OK__RETURN
-                        v1 = Ok(tos)
-                        tos = v1
-                        ins, locs, cells, code = pop_frame()
+                        if op < 340:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
+                        # OK
+                        tos = Ok(tos)
                         continue
-                    if op < 341:
-                        # PARALLEL
-                        value = machine.parallel(task, arg, cells, pop(), tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
-                    continue
-                if op >= 335:
-                    if op < 336:
-                        # NE_INT__JUMP_UNLESS
+                    if op >= 335:
+                        if op < 336:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
+                        # NE_INT__JUMP_IF
                         o1, = arg
                         v1 = pop()
-                        if not (v1 != tos):
+                        if (v1 != tos):
                             tos = pop()
                             ins, cost = o1
                             fuel -= cost
@@ -5304,40 +5272,25 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 337:
-                        # NIL
-                        push(tos)
-                        tos = None
-                        continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                if op >= 333:
                     if op < 334:
-                        # NE_INT
-                        a = pop()
-                        tos = a != tos
+                        # NEXT__SHARE
+                        o0, = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        push(tos)
+                        tos = v1
                         continue
-                    # NE_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 != tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 332:
-                    # NEXT__SHARE
-                    o0, = arg
+                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
+                    o0, o2, o3, o4, o5, o6, o7 = arg
                     for v1 in tos:
                         break
                     else:
@@ -5349,35 +5302,100 @@ def run(machine, task):
                         continue
                     if type(v1) not in PLAIN:
                         share(v1)
+                    locs[o2] = v1
+                    locs[o4] = locs[o3]
+                    v2 = locs[o5]
+                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 345:
+                    if op < 343:
+                        if op < 342:
+                            # OK__RETURN
+                            v1 = Ok(tos)
+                            tos = v1
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 344:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # PIPELINE
                     push(tos)
-                    tos = v1
+                    tos = arg
                     continue
-                # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
-                o0, o2, o3, o4, o5, o6, o7 = arg
-                for v1 in tos:
-                    break
-                else:
+                if op < 346:
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    target, cost, drop, _, here = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        here = tos.way + here
+                        tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    tos = handled(tos, here)
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 348:
+                    if op < 347:
+                        # POP__LOAD__CONST__ADD_INT__STORE
+                        o1, o2, o4 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 349:
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
                     tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if type(v1) not in PLAIN:
-                    share(v1)
-                locs[o2] = v1
-                locs[o4] = locs[o3]
-                v2 = locs[o5]
-                if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op >= 365:
-                if op < 367:
-                    if op < 366:
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # PRINTLN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op >= 367:
+                if op < 369:
+                    if op < 368:
                         # SUB_INT
                         a = pop()
                         r = a - tos
@@ -5392,12 +5410,12 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 368:
+                if op < 370:
                     # TOOL
                     push(tos)
                     tos = arg
                     continue
-                if op < 369:
+                if op < 371:
                     # TRUE
                     push(tos)
                     tos = True
@@ -5405,9 +5423,9 @@ def run(machine, task):
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
                 continue
-            if op >= 361:
-                if op < 363:
-                    if op < 362:
+            if op >= 363:
+                if op < 365:
+                    if op < 364:
                         # STORE__LOAD__GET_ELEMENT
                         o0, o1, o2 = arg
                         locs[o0] = tos
@@ -5422,7 +5440,7 @@ def run(machine, task):
                     push(locs[o1])
                     tos = v1
                     continue
-                if op < 364:
+                if op < 366:
                     # STORE__LOAD__STORE__LOAD
                     o0, o1, o2, o3 = arg
                     locs[o0] = tos
@@ -5433,9 +5451,9 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op >= 357:
-                if op < 359:
-                    if op < 358:
+            if op >= 359:
+                if op < 361:
+                    if op < 360:
                         # SHARE
                         tos = share(tos)
                         continue
@@ -5443,7 +5461,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 360:
+                if op < 362:
                     # START
                     push(tos)
                     new = st[len(st) - arg.argc:]
@@ -5454,8 +5472,8 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op < 350:
-                if op < 349:
+            if op < 352:
+                if op < 351:
                     # RACE
                     push(tos)
                     new = st[len(st) - arg:]
@@ -5472,8 +5490,8 @@ def run(machine, task):
                 a = pop()
                 tos = rem(a, tos)
                 continue
-            if op < 353:
-                if op < 351:
+            if op < 355:
+                if op < 353:
                     # REM_INT
                     a = pop()
                     if a >= 0 and tos > 0:
@@ -5481,7 +5499,7 @@ def run(machine, task):
                         continue
                     tos = int_rem(a, tos)
                     continue
-                if op < 352:
+                if op < 354:
                     # SCHEMA
                     push(tos)
                     tos = arg
@@ -5495,8 +5513,8 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op < 355:
-                if op < 354:
+            if op < 357:
+                if op < 356:
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
@@ -5510,7 +5528,7 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op < 356:
+            if op < 358:
                 # SET_MEMBER
                 value = pop()
                 store_member(tos, arg, value)
