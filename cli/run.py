@@ -47,9 +47,10 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
-    tokens = "stop with P401 when the models have used N tokens; a request reserves its max_tokens, 4096 if unset"
+    tokens = "refuse requests (BudgetError) when the models have used N tokens; each reserves its max_tokens, 4096 if unset"
     parser.add_argument("--max-tokens", type=steps, metavar="N", help=tokens)
-    parser.add_argument("--max-cost", type=seconds, metavar="X", help="stop with P402 when the requests have cost X")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help="refuse requests (BudgetError) when they have cost X")
+    parser.add_argument("--max-model-calls", type=steps, metavar="N", help="refuse requests (BudgetError) after N of them")
     tiers = "interp: the interpreter alone; both (the default): what runs often is translated to Python"
     parser.add_argument("--tier", choices=("interp", "both"), default="both", help=tiers)
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
@@ -122,7 +123,7 @@ def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The budgets that the flags of a run set (O-9.27)."""
-    return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost")}
+    return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost", "model_calls")}
 
 
 def finish(file: str, outcome: Outcome, session: Any) -> int:

@@ -75,6 +75,7 @@ class BuiltinCall(CallTarget):
     mutates: bool = False
     type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
     schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
+    answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)
 
 
 @dataclass(eq=False, slots=True)

@@ -63,6 +63,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "seconds": "seconds = 60",
         "tokens": "tokens = 100000",
         "cost": "cost = 0.5",
+        "model_calls": "model_calls = 200",
     },
     "agents": {
         **COMMAND,

@@ -314,7 +314,7 @@ LEDGER_ENTRY = Nominal("record", "LedgerEntry")
 ENTRY = Nominal("record", "Entry")
 TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
-LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
+LIBRARY_RECORDS = tuple(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft"))
 
 
 def array(item: Type) -> Generic:

@@ -18,7 +18,7 @@ from .records import Line, Program
 
 CLAUSE = re.compile(r"[LOMVGC]-\d+(?:\.\d+)+$")
 _CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool")
-_LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "size")
+_LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "model_calls", "size")
 _NAMED = ("reply", "agent", "mcp")
 _NUMBERED = ("request", "wire")
 

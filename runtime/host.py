@@ -47,7 +47,8 @@ class Host:
     declaration and manifest; `server(settings)` connects to one, None: through the SDK;
     `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
     `run(number, arguments)` calls a function of the program;
-    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
+    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result, `run` as
+    above, and what gives the context of the call (O-3.28);
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31); `requests` gets a line per model request (O-9.13). `stores` replace or
@@ -101,7 +102,7 @@ class Host:
         code_cache: CodeCache | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
-        self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
+        self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
         self.emit = emit
         self.answer = answer
         self.emit_timeout_ms = emit_timeout_ms

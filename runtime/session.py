@@ -16,6 +16,7 @@ from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get
 from ..vm.values.limits import LONGEST_STRING
 from ..vm.ways import frames
 from .attached import drop_turns
+from .budgets import Account, Purse
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
@@ -31,6 +32,7 @@ from .performers import performer
 from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .settled import Settled
+from .spending import Spending
 from .step_functions import StepFunction
 from .translation import TreeBuilder
 from .watchdog import Watch
@@ -168,6 +170,8 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        self.account = Account()  # what its calls draw on, all together
+        self.spending = self.services.spending = Spending(self._living)
         if host.requests is not None:
             from .request_prefixes import RequestPrefixes
 
@@ -177,6 +181,9 @@ class Session:
         """What gives back the fuel that a try of an operation has used up by then: it is used when the operation is done."""
         machine, fuel = self.machine, self.machine.reserve
         return lambda: setattr(machine, "reserve", fuel)
+
+    def _living(self) -> list[str]:
+        return [task.path for root in self.machine.roots for task in root.subtree()]
 
     def _settles(self, effect: Effect) -> None:
         self.work.settles(effect)
@@ -202,9 +209,11 @@ class Session:
         seconds: float | None = None,
         tokens: int | None = None,
         cost: float | None = None,
+        model_calls: int | None = None,
         value_bytes: int | None = None,
         memory_bytes: int | None = None,
         tasks: int = 1024,
+        accounts: Sequence[Account] = (),
         function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
@@ -212,7 +221,7 @@ class Session:
         try:
             return await self.invoke(
                 self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost,
-                value_bytes=value_bytes, memory_bytes=memory_bytes, tasks=tasks,
+                model_calls=model_calls, value_bytes=value_bytes, memory_bytes=memory_bytes, tasks=tasks, accounts=accounts,
             )  # fmt: skip
         finally:
             await self.aclose()
@@ -227,24 +236,31 @@ class Session:
         seconds: float | None = None,
         tokens: int | None = None,
         cost: float | None = None,
+        model_calls: int | None = None,
         value_bytes: int | None = None,
         memory_bytes: int | None = None,
         tasks: int = 1024,
+        accounts: Sequence[Account] = (),
         give: Callable[[Any], Any] | None = None,
     ) -> Outcome:
         """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
-        the program's own budgets are the defaults (O-9.7). `give` makes of the value what the host gets, under the same limits
+        the program's own budgets are the defaults (O-9.7). Tokens, cost and model calls are those of the session, over all of its
+        calls; `accounts` are others that this call draws on. `give` makes of the value what the host gets, under the same limits
         (G-6.10)."""
         started = self.host.now()
         machine = self.machine
-        given = {"steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost}
+        given = {
+            "steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost, "model_calls": model_calls,
+        }  # fmt: skip
         chosen = {name: value for name, value in given.items() if value is not None}
         budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
         seconds = budgets.get("seconds")
         machine.limit(
             budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING, memory_bytes or LARGEST_MEMORY
         )
-        self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
+        self.account.limits = budgets.get("tokens"), budgets.get("cost"), budgets.get("model_calls")
+        self.services.purse = Purse((self.account, *accounts), self.services.pricing, self.future)
+        self.spending.clear()
         self.work = Work(self.host.loop or asyncio_loop())
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         timer = None if seconds is None else self._set_deadline(seconds)
@@ -289,14 +305,6 @@ class Session:
         locks = self.state.get("turn_locks")
         if locks is not None:
             await locks.returned()
-
-    def _account(self, tokens: int | None, cost: float | None) -> Any:
-        """What the requests of this run draw on (G-6.4)."""
-        if tokens is None and cost is None:
-            return None
-        from .budgets import Account
-
-        return Account(tokens, cost, self.services.pricing, self.future)
 
     async def _initialise(self) -> None:
         with self.memories.beginning(lambda: self.machine):

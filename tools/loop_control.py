@@ -326,6 +326,14 @@ tos = pop()
 machine.ask(task, channel, payload, timeout)
 """
     + SUSPEND,
+    "ASK_FOR": """\
+timeout = tos
+payload = pop()
+channel = pop()
+tos = pop()
+machine.ask(task, channel, payload, timeout, arg)
+"""
+    + SUSPEND,
     "FLUSH": """\
 machine.flush(task)
 """

@@ -40,7 +40,7 @@ TRY = NUMBERS["TRY"]
 SMALL = frozenset({int, float, bool, type(None)})
 
 
-def checked_emit(channel: Any, payload: Any, timeout: Any) -> EmitPayload:
+def checked_emit(channel: Any, payload: Any, timeout: Any, answer: Any = None) -> EmitPayload:
     """What may leave: a payload of at most 1 MiB of JSON (G-6.1)."""
     if type(channel) is not str:
         raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
@@ -48,7 +48,7 @@ def checked_emit(channel: Any, payload: Any, timeout: Any) -> EmitPayload:
         raise Panic("P013", f"emit: timeout_ms is {display(timeout)}; it is an Int of at least 0")
     if type(payload) not in SMALL and not json_fits(payload, LARGEST_PAYLOAD):
         raise Panic("P103", f"emit payload size limit exceeded: {LARGEST_PAYLOAD} bytes (limit `emit payload`)")
-    return EmitPayload(channel, payload, timeout)
+    return EmitPayload(channel, payload, timeout, answer)
 
 
 class Stopped(Exception):
@@ -340,9 +340,9 @@ class Machine(Scheduler):
     def emit(self, task: Task, channel: Any, payload: Any) -> None:
         self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
 
-    def ask(self, task: Task, channel: Any, payload: Any, timeout: Any) -> None:
-        """An emit whose answer the task waits for (O-5.25)."""
-        self.suspend(task, "emit", checked_emit(channel, payload, timeout))
+    def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
+        """An emit whose answer the task waits for (O-5.25); `answer`: the type that it has to be of (O-5.35)."""
+        self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
 
     def flush(self, task: Task) -> None:
         self.effects.append(Effect(task.next_key(), "flush", None, False, task))

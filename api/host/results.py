@@ -43,6 +43,7 @@ class Metrics:
     tokens_cache_write: int = 0
     tokens_out: int = 0
     tokens_reasoning: int = 0
+    tokens_estimated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ Hands on `TestReport` and what makes it. Must not know: how a report is shown.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from ..runtime.budgets import Account
 from ..runtime.errors import ConfigFailure
 from ..runtime.host import Host
 from ..runtime.session import Outcome, Session
@@ -17,7 +18,7 @@ from ..runtime.testing import TestOutcome, chosen, run_tests
 from ..vm import link
 from .conversion import to_python
 from .errors import Frame, frames_of
-from .options import Budgets, Options, check_options, host_of
+from .options import Options, amounts, check_options, host_of, limits_of
 from .results import Emit
 
 
@@ -54,7 +55,10 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)
-    budgets = options.get("budgets") or Budgets()
+    limits, shared, per_call = amounts(options.get("budgets"))
+
+    def accounts() -> list[Account]:
+        return [*(Account(each.tokens, each.cost, each.model_calls, "test") for each in per_call), *shared]
 
     def host(emit: Any) -> Host:
         made = host_of(options, emit, None, project)
@@ -64,7 +68,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
     def run(session: Session, function: int) -> Outcome:
         with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
-            return runner.run(session.run(function=function, **asdict(budgets)))
+            return runner.run(session.run(function=function, accounts=accounts(), **limits_of(limits)))
 
     try:
         results = tuple(map(_result, run_tests(program, chosen(program, part), host, run)))

@@ -11,6 +11,7 @@ from ..source import Span
 from ..symbols import Local
 from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, OPEN, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
+from .emits import answer_in
 from .exhaustiveness import check_arms
 from .mismatch import ITERABLE, absent_help, condition_help
 from .open_types import close_variable
@@ -165,7 +166,9 @@ def _bound(pattern: ast.Pattern) -> str:
 
 def condition(c: Checker, node: ast.Expr) -> None:
     """L-3.6.13."""
-    found = c.infer(node)
+    bool_ = Expected(BOOL, "E2003")
+    asks = isinstance(node, ast.Propagate) and answer_in(node.operand, bool_).type is not None
+    found = c.infer(node, bool_ if asks else FREE)
     if found not in (BOOL, ANY, NEVER):
         help = "compare with `==`" if isinstance(node, ast.Assign) and node.operator == "=" else condition_help(found)
         c.report("E2003", node.span, f"a condition is a `Bool`, found `{found}`", help=help)

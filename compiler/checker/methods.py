@@ -40,6 +40,7 @@ from .attaching import check_allowed
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
+from .emits import answer_in
 from .facts import check_facts, misplaced_word
 from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
@@ -57,11 +58,12 @@ from .types import written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view")
+UNWRAPPING = ("unwrap", "unwrap_or", "unwrap_or_else", "expect")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    receiver = _receiver(c, node)
+    receiver = _receiver(c, node, expected)
     name = node.name.text
     if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
@@ -104,10 +106,11 @@ def _of_trait(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Cho
     return _declared(c, node, receiver, chosen, expected)
 
 
-def _receiver(c: Checker, node: ast.MethodCall) -> Type:
+def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     """The receiver's type. It was typed as a place that is written if its method may do that; if the method does not, a Map's
     `.name` is what it is when it is read: a value or nil (L-3.7.2)."""
-    receiver = c.infer(node.receiver)
+    inside = expected if node.name.text in UNWRAPPING else FREE
+    receiver = c.infer(node.receiver, answer_in(node.receiver, inside))
     field = node.receiver
     while isinstance(field, ast.GroupExpr):
         field = field.inner

@@ -11,6 +11,7 @@ from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError, ToMessa
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
+from .emits import answer_in
 from .families import foreign_error, never_caught
 from .implementing import implementations_of, implements
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
@@ -146,7 +147,7 @@ def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
 
 
 def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
-    found = c.infer(node.operand)
+    found = c.infer(node.operand, answer_in(node.operand, expected))
     sides = generic(found, "Result")
     if sides:
         node.failure = leave(c, Raise(node, ANY if sides[1] == OPEN else sides[1], "?"))

@@ -42,6 +42,20 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Dominant": {"value": ANY, "frequency": FLOAT},
     "Observed": {"key": STRING, "count": INT, "items": array(map_(STRING, ANY))},
     "Emit": {"channel": STRING, "payload": ANY},
+    "ModelUsage": {
+        **dict.fromkeys(
+            (
+                "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning",
+                "tokens_estimated",
+            ),
+            INT,
+        ),  # fmt: skip
+        "cost": FLOAT, "unpriced": INT,
+    },
+    "BudgetLeft": {
+        "tokens": Nilable(INT), "cost": Nilable(FLOAT), "model_calls": Nilable(INT), "steps": Nilable(INT),
+        "seconds": Nilable(FLOAT),
+    },
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip

@@ -98,7 +98,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
         types = [value_type(body(c, task)) for task in node.tasks]
         ends_in_vain(c, node, node.tasks, "(await (f(), g()))?")
         return Tuple(tuple(types))
-    answer = awaited_emit(c, node.operand)
+    answer = awaited_emit(c, node.operand, expected)
     if answer is not None:
         return answer
     _one_array(c, node.operand, "await (f(), g())")

@@ -315,7 +315,10 @@ def _ask(g: Generator, target: decisions.BuiltinCall) -> None:
         g.emitter.emit("NIL")
     else:
         g.bound(timeout)
-    g.emitter.emit("ASK")
+    if target.answer is not None:
+        g.emitter.emit("ASK_FOR", g.module.pool.type(target.answer))
+    else:
+        g.emitter.emit("ASK")
 
 
 def _channel_and_payload(g: Generator, target: decisions.BuiltinCall) -> None:

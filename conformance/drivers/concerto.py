@@ -303,6 +303,7 @@ class World:
                 seconds=limits.get("seconds"),
                 tokens=limits.get("tokens"),
                 cost=limits.get("cost"),
+                model_calls=limits.get("model_calls"),
                 function=self.function,
             )
             self.outcome = outcome = self.loop.run_until_complete(work)

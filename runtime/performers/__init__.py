@@ -40,6 +40,9 @@ FAMILIES = {
     "pipeline": "pipelines",
     "mock": "tests",
     "test_emits": "tests",
+    "usage": "usage",
+    "budget": "usage",
+    "call": "call",
 }
 
 

@@ -93,3 +93,27 @@ def test_the_host_takes_tools_away() -> None:
         assert session.call("count", 1) == 1
     with pytest.raises(ValueError, match="permission of tool Lab"):
         concerto.Permissions(tools={"Lab": "count"})
+
+
+def test_a_function_of_the_host_learns_who_asks() -> None:
+    """O-3.28"""
+    program = concerto.compile("""
+        tool Orders { description: "d", @describe("d") @param("n", "n") pub fn list(self, n: Int) -> String { "" } }
+        model M { provider: openai, base: "m", tools: [Orders] }
+        pub fn ask(user: Any) -> Result<String, AgentError> { Ok(M.with_context({ "user": user }).execute("q")?.text) }
+        pub fn plain() -> String { Orders.list(7) }
+    """)
+    script = [{"tool_calls": [{"tool": "Orders.list", "arguments": {"n": 5}}]}, "done"]
+    asked: list[Any] = []
+
+    def orders(n: int, context: Any) -> str:
+        asked.append((n, context))
+        return "none"
+
+    with program.session(offline_script=script * 2) as session:
+        session.register_tool("Orders", "list", orders, context=True)
+        assert session.call("ask", "ada") == "done"
+        assert session.call("plain") == "none"
+        session.register_tool("Orders", "list", lambda n: asked.append(n) or "none")
+        assert session.call("ask", "bob") == "done"
+    assert asked == [(5, {"user": "ada"}), (7, None), 5]

@@ -12,7 +12,7 @@ from concerto.vm.bytecode.image import FORMAT, ImageError
 RUN_FLAGS = [  # O-9.27
     "--offline", "--offline-script", "--env-file", "--allow-fs-read", "--allow-fs-write", "--allow-fs", "--allow-net",
     "--allow-env", "--allow-run",
-    "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
+    "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--max-model-calls", "--seed",
 ]  # fmt: skip
 FLAGS = {
     "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose"],

@@ -294,168 +294,169 @@ NUMBERS = {
     "ADD": 207,
     "AGENT": 208,
     "ASK": 209,
-    "AWAIT": 210,
-    "AWAIT_ALL": 211,
-    "CALL_HOST": 212,
-    "CALL_INOUT": 213,
-    "CAST": 214,
-    "CELL_OWN": 215,
-    "CHANGES_SELF": 216,
-    "CHECK": 217,
-    "CHECK_PAYLOAD": 218,
-    "CLOSURE": 219,
-    "CONCAT__STORE": 220,
-    "CONFIGURE": 221,
-    "CONST__GE_INT__JUMP_UNLESS": 222,
-    "CONST__GT_INT__JUMP_UNLESS": 223,
-    "CONST__JUMP_UNLESS": 224,
-    "CONST__LE_INT__JUMP_UNLESS": 225,
-    "CONST__LT_INT__JUMP_UNLESS": 226,
-    "CONST__MUL_INT": 227,
-    "CONST__NE_INT__JUMP_UNLESS": 228,
-    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 229,
-    "EMIT": 230,
-    "EQ_INT": 231,
-    "EQ_INT__JUMP_IF": 232,
-    "EQ_INT__JUMP_UNLESS": 233,
-    "ERR": 234,
-    "ERR_FROM": 235,
-    "FAIL_LENGTH": 236,
-    "FAIL_MATCH": 237,
-    "FALSE": 238,
-    "FIELD_OWN": 239,
-    "FILL": 240,
-    "FLUSH": 241,
-    "GE": 242,
-    "GET_ELEMENT": 243,
-    "GET_ERROR": 244,
-    "GET_FIELD": 245,
-    "GET_PAYLOAD": 246,
-    "GE_INT": 247,
-    "GE_INT__JUMP_IF": 248,
-    "GE_INT__JUMP_UNLESS": 249,
-    "GT": 250,
-    "GT_INT__JUMP_IF": 251,
-    "HALT": 252,
-    "HASHMAP": 253,
-    "INDEX": 254,
-    "INDEX_ARRAY__STORE": 255,
-    "INDEX_OWN": 256,
-    "INT_TO_FLOAT": 257,
-    "IS_ABSENT": 258,
-    "IS_ERR": 259,
-    "IS_ERROR": 260,
-    "IS_NIL": 261,
-    "IS_OK": 262,
-    "IS_SOME": 263,
-    "IS_VARIANT": 264,
-    "IS_VARIANT__JUMP_UNLESS": 265,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 266,
-    "JUMP_UNLESS__JUMP": 267,
-    "LE": 268,
-    "LEDGER": 269,
-    "LENGTH": 270,
-    "LE_INT": 271,
-    "LE_INT__JUMP_IF": 272,
-    "LE_INT__JUMP_UNLESS": 273,
-    "LOAD_CELL": 274,
-    "LOAD_OWN__LOAD__INDEX_OWN": 275,
-    "LOAD_OWN__LOAD__SET_INDEX": 276,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 277,
-    "LOAD__ADD_FLOAT": 278,
-    "LOAD__CONST__ADD_INT": 279,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 280,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 282,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 283,
-    "LOAD__CONST__MUL_INT__STORE": 284,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 285,
-    "LOAD__CONST__REM_INT": 286,
-    "LOAD__CONST__SUB_INT__STORE": 287,
-    "LOAD__EQ_INT__JUMP_UNLESS": 288,
-    "LOAD__GET_PAYLOAD": 289,
-    "LOAD__GE_INT__JUMP_UNLESS": 290,
-    "LOAD__GT_INT__JUMP_UNLESS": 291,
-    "LOAD__INDEX_ARRAY": 292,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 293,
-    "LOAD__JUMP_UNLESS": 294,
-    "LOAD__LE_INT__JUMP_UNLESS": 295,
-    "LOAD__LOAD__ADD_FLOAT": 296,
-    "LOAD__LOAD__ADD_INT": 297,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 298,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 299,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 300,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 301,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 302,
-    "LOAD__LOAD__MUL_FLOAT": 303,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 304,
-    "LOAD__LOAD__MUL_INT": 305,
-    "LOAD__LOAD__MUL_INT__STORE": 306,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 307,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 308,
-    "LOAD__LOAD__SUB_FLOAT": 309,
-    "LOAD__LOAD__SUB_INT": 310,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 311,
-    "LOAD__LT_INT__JUMP_UNLESS": 312,
-    "LOAD__MUL_FLOAT": 313,
-    "LOAD__MUL_INT": 314,
-    "LOAD__NE_INT__JUMP_UNLESS": 315,
-    "LOAD__SUB_FLOAT": 316,
-    "LOAD__SUB_INT": 317,
-    "LT": 318,
-    "LT_INT": 319,
-    "LT_INT__JUMP_IF": 320,
-    "LT_INT__JUMP_UNLESS": 321,
-    "MAP": 322,
-    "MCP": 323,
-    "MEMBER_OWN": 324,
-    "MEMORY": 325,
-    "MODEL": 326,
-    "MUL": 327,
-    "NE": 328,
-    "NEG": 329,
-    "NEG_INT": 330,
-    "NEW_CELL": 331,
-    "NEXT__SHARE": 332,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 333,
-    "NE_INT": 334,
-    "NE_INT__JUMP_IF": 335,
-    "NE_INT__JUMP_UNLESS": 336,
-    "NIL": 337,
-    "NOT": 338,
-    "OK": 339,
-    "OK__RETURN": 340,
-    "PARALLEL": 341,
-    "PARSE_AS": 342,
-    "PIPELINE": 343,
-    "POP_TRY": 344,
-    "POP__LOAD__CONST__ADD_INT__STORE": 345,
-    "POW": 346,
-    "PRINT": 347,
-    "PRINTLN": 348,
-    "RACE": 349,
-    "REM": 350,
-    "REM_INT": 351,
-    "SCHEMA": 352,
-    "SETTLE": 353,
-    "SET_ELEMENT": 354,
-    "SET_INDEX": 355,
-    "SET_MEMBER": 356,
-    "SET_PART": 357,
-    "SHARE": 358,
-    "SLIDE": 359,
-    "START": 360,
-    "STORE_CELL": 361,
-    "STORE__LOAD__GET_ELEMENT": 362,
-    "STORE__LOAD__LOAD__SHARE": 363,
-    "STORE__LOAD__STORE__LOAD": 364,
-    "SUB": 365,
-    "SUB_INT": 366,
-    "SWAP": 367,
-    "TOOL": 368,
-    "TRUE": 369,
-    "TRY_CAST": 370,
-    "WRAP": 371,
+    "ASK_FOR": 210,
+    "AWAIT": 211,
+    "AWAIT_ALL": 212,
+    "CALL_HOST": 213,
+    "CALL_INOUT": 214,
+    "CAST": 215,
+    "CELL_OWN": 216,
+    "CHANGES_SELF": 217,
+    "CHECK": 218,
+    "CHECK_PAYLOAD": 219,
+    "CLOSURE": 220,
+    "CONCAT__STORE": 221,
+    "CONFIGURE": 222,
+    "CONST__GE_INT__JUMP_UNLESS": 223,
+    "CONST__GT_INT__JUMP_UNLESS": 224,
+    "CONST__JUMP_UNLESS": 225,
+    "CONST__LE_INT__JUMP_UNLESS": 226,
+    "CONST__LT_INT__JUMP_UNLESS": 227,
+    "CONST__MUL_INT": 228,
+    "CONST__NE_INT__JUMP_UNLESS": 229,
+    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 230,
+    "EMIT": 231,
+    "EQ_INT": 232,
+    "EQ_INT__JUMP_IF": 233,
+    "EQ_INT__JUMP_UNLESS": 234,
+    "ERR": 235,
+    "ERR_FROM": 236,
+    "FAIL_LENGTH": 237,
+    "FAIL_MATCH": 238,
+    "FALSE": 239,
+    "FIELD_OWN": 240,
+    "FILL": 241,
+    "FLUSH": 242,
+    "GE": 243,
+    "GET_ELEMENT": 244,
+    "GET_ERROR": 245,
+    "GET_FIELD": 246,
+    "GET_PAYLOAD": 247,
+    "GE_INT": 248,
+    "GE_INT__JUMP_IF": 249,
+    "GE_INT__JUMP_UNLESS": 250,
+    "GT": 251,
+    "GT_INT__JUMP_IF": 252,
+    "HALT": 253,
+    "HASHMAP": 254,
+    "INDEX": 255,
+    "INDEX_ARRAY__STORE": 256,
+    "INDEX_OWN": 257,
+    "INT_TO_FLOAT": 258,
+    "IS_ABSENT": 259,
+    "IS_ERR": 260,
+    "IS_ERROR": 261,
+    "IS_NIL": 262,
+    "IS_OK": 263,
+    "IS_SOME": 264,
+    "IS_VARIANT": 265,
+    "IS_VARIANT__JUMP_UNLESS": 266,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 267,
+    "JUMP_UNLESS__JUMP": 268,
+    "LE": 269,
+    "LEDGER": 270,
+    "LENGTH": 271,
+    "LE_INT": 272,
+    "LE_INT__JUMP_IF": 273,
+    "LE_INT__JUMP_UNLESS": 274,
+    "LOAD_CELL": 275,
+    "LOAD_OWN__LOAD__INDEX_OWN": 276,
+    "LOAD_OWN__LOAD__SET_INDEX": 277,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 278,
+    "LOAD__ADD_FLOAT": 279,
+    "LOAD__CONST__ADD_INT": 280,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 281,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 282,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 283,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 284,
+    "LOAD__CONST__MUL_INT__STORE": 285,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 286,
+    "LOAD__CONST__REM_INT": 287,
+    "LOAD__CONST__SUB_INT__STORE": 288,
+    "LOAD__EQ_INT__JUMP_UNLESS": 289,
+    "LOAD__GET_PAYLOAD": 290,
+    "LOAD__GE_INT__JUMP_UNLESS": 291,
+    "LOAD__GT_INT__JUMP_UNLESS": 292,
+    "LOAD__INDEX_ARRAY": 293,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 294,
+    "LOAD__JUMP_UNLESS": 295,
+    "LOAD__LE_INT__JUMP_UNLESS": 296,
+    "LOAD__LOAD__ADD_FLOAT": 297,
+    "LOAD__LOAD__ADD_INT": 298,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 299,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 300,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 301,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 302,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 303,
+    "LOAD__LOAD__MUL_FLOAT": 304,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 305,
+    "LOAD__LOAD__MUL_INT": 306,
+    "LOAD__LOAD__MUL_INT__STORE": 307,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 308,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 309,
+    "LOAD__LOAD__SUB_FLOAT": 310,
+    "LOAD__LOAD__SUB_INT": 311,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 312,
+    "LOAD__LT_INT__JUMP_UNLESS": 313,
+    "LOAD__MUL_FLOAT": 314,
+    "LOAD__MUL_INT": 315,
+    "LOAD__NE_INT__JUMP_UNLESS": 316,
+    "LOAD__SUB_FLOAT": 317,
+    "LOAD__SUB_INT": 318,
+    "LT": 319,
+    "LT_INT": 320,
+    "LT_INT__JUMP_IF": 321,
+    "LT_INT__JUMP_UNLESS": 322,
+    "MAP": 323,
+    "MCP": 324,
+    "MEMBER_OWN": 325,
+    "MEMORY": 326,
+    "MODEL": 327,
+    "MUL": 328,
+    "NE": 329,
+    "NEG": 330,
+    "NEG_INT": 331,
+    "NEW_CELL": 332,
+    "NEXT__SHARE": 333,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 334,
+    "NE_INT": 335,
+    "NE_INT__JUMP_IF": 336,
+    "NE_INT__JUMP_UNLESS": 337,
+    "NIL": 338,
+    "NOT": 339,
+    "OK": 340,
+    "OK__RETURN": 341,
+    "PARALLEL": 342,
+    "PARSE_AS": 343,
+    "PIPELINE": 344,
+    "POP_TRY": 345,
+    "POP__LOAD__CONST__ADD_INT__STORE": 346,
+    "POW": 347,
+    "PRINT": 348,
+    "PRINTLN": 349,
+    "RACE": 350,
+    "REM": 351,
+    "REM_INT": 352,
+    "SCHEMA": 353,
+    "SETTLE": 354,
+    "SET_ELEMENT": 355,
+    "SET_INDEX": 356,
+    "SET_MEMBER": 357,
+    "SET_PART": 358,
+    "SHARE": 359,
+    "SLIDE": 360,
+    "START": 361,
+    "STORE_CELL": 362,
+    "STORE__LOAD__GET_ELEMENT": 363,
+    "STORE__LOAD__LOAD__SHARE": 364,
+    "STORE__LOAD__STORE__LOAD": 365,
+    "SUB": 366,
+    "SUB_INT": 367,
+    "SWAP": 368,
+    "TOOL": 369,
+    "TRUE": 370,
+    "TRY_CAST": 371,
+    "WRAP": 372,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -832,6 +833,7 @@ MARKS = (
     (False, False),
     (False, False),
     (False, False),
+    (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -844,46 +846,46 @@ FUSED = {
     ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (117, 4),
     ('CONST', 'CONST'): (71, 0),
     ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (31, 0),
-    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (222, 0),
-    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (223, 0),
+    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (223, 0),
+    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (224, 0),
     ('CONST', 'JUMP'): (201, 0),
-    ('CONST', 'JUMP_UNLESS'): (224, 1),
+    ('CONST', 'JUMP_UNLESS'): (225, 1),
     ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (91, 4),
-    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (225, 0),
+    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (226, 0),
     ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (156, 0),
     ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (93, 4),
     ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
-    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (226, 0),
-    ('CONST', 'MUL_INT'): (227, 1),
+    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (227, 0),
+    ('CONST', 'MUL_INT'): (228, 1),
     ('CONST', 'MUL_INT', 'OK', 'RETURN'): (95, 1),
-    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (228, 0),
+    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (229, 0),
     ('CONST', 'REM_INT'): (100, 1),
-    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (229, 1),
+    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (230, 1),
     ('CONST', 'STORE'): (141, 0),
     ('CONST', 'SUB_INT'): (23, 1),
     ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
-    ('EQ_INT', 'JUMP_IF'): (232, 0),
-    ('EQ_INT', 'JUMP_UNLESS'): (233, 0),
-    ('GE_INT', 'JUMP_IF'): (248, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (249, 0),
-    ('GT_INT', 'JUMP_IF'): (251, 0),
+    ('EQ_INT', 'JUMP_IF'): (233, 0),
+    ('EQ_INT', 'JUMP_UNLESS'): (234, 0),
+    ('GE_INT', 'JUMP_IF'): (249, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (250, 0),
+    ('GT_INT', 'JUMP_IF'): (252, 0),
     ('GT_INT', 'JUMP_UNLESS'): (81, 0),
     ('INDEX_ARRAY', 'GET_FIELD'): (167, 0),
-    ('INDEX_ARRAY', 'STORE'): (255, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (265, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (266, 0),
-    ('JUMP_UNLESS', 'JUMP'): (267, 0),
+    ('INDEX_ARRAY', 'STORE'): (256, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (266, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (267, 0),
+    ('JUMP_UNLESS', 'JUMP'): (268, 0),
     ('JUMP_UNLESS', 'LOAD'): (12, 0),
     ('JUMP_UNLESS', 'LOAD', 'CONST'): (51, 0),
     ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (131, 3),
     ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
     ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (77, 4),
-    ('LE_INT', 'JUMP_IF'): (272, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (273, 0),
-    ('LOAD', 'ADD_FLOAT'): (278, 0),
+    ('LE_INT', 'JUMP_IF'): (273, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (274, 0),
+    ('LOAD', 'ADD_FLOAT'): (279, 0),
     ('LOAD', 'ADD_INT'): (128, 1),
     ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (279, 2),
+    ('LOAD', 'CONST', 'ADD_INT'): (280, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (149, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (48, 6),
@@ -892,26 +894,26 @@ FUSED = {
     ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (280, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (281, 0),
     ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (281, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (282, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (283, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (282, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (283, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (284, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
     ('LOAD', 'CONST', 'MUL_INT'): (171, 2),
     ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (284, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (285, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (285, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (286, 2),
     ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (286, 2),
+    ('LOAD', 'CONST', 'REM_INT'): (287, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
     ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
     ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (287, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (288, 2),
     ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (288, 0),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (289, 0),
     ('LOAD', 'GET_ELEMENT'): (106, 0),
     ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
     ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
@@ -921,22 +923,22 @@ FUSED = {
     ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
     ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
     ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (205, 6),
-    ('LOAD', 'GET_PAYLOAD'): (289, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (290, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (291, 0),
-    ('LOAD', 'INDEX_ARRAY'): (292, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (293, 1),
+    ('LOAD', 'GET_PAYLOAD'): (290, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (291, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (292, 0),
+    ('LOAD', 'INDEX_ARRAY'): (293, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (294, 1),
     ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (169, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (294, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (295, 0),
+    ('LOAD', 'JUMP_UNLESS'): (295, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (296, 0),
     ('LOAD', 'LOAD'): (75, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (296, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (297, 2),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (297, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (298, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
     ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (49, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (190, 2),
@@ -946,9 +948,9 @@ FUSED = {
     ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 6),
     ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
     ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (298, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (299, 0),
     ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (299, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (300, 0),
     ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (172, 0),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (73, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
@@ -960,13 +962,13 @@ FUSED = {
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (300, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (301, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (148, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (301, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (302, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (302, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (303, 2),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
@@ -978,27 +980,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (303, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (304, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (304, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (305, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (168, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (305, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (306, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (307, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (308, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (306, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (307, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (308, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (309, 0),
     ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (309, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (310, 2),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (310, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (311, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (311, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (312, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
     ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (202, 3),
     ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (312, 0),
-    ('LOAD', 'MUL_FLOAT'): (313, 0),
-    ('LOAD', 'MUL_INT'): (314, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (315, 0),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (313, 0),
+    ('LOAD', 'MUL_FLOAT'): (314, 0),
+    ('LOAD', 'MUL_INT'): (315, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (316, 0),
     ('LOAD', 'OK', 'RETURN'): (200, 0),
     ('LOAD', 'RETURN'): (126, 0),
     ('LOAD', 'SHARE'): (189, 0),
@@ -1009,22 +1011,22 @@ FUSED = {
     ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
     ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (186, 7),
     ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 5),
-    ('LOAD', 'SUB_FLOAT'): (316, 0),
-    ('LOAD', 'SUB_INT'): (317, 1),
+    ('LOAD', 'SUB_FLOAT'): (317, 0),
+    ('LOAD', 'SUB_INT'): (318, 1),
     ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (99, 2),
     ('LOAD_OWN', 'LOAD'): (78, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (275, 2),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (276, 2),
     ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (276, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (277, 2),
     ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (129, 2),
     ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (320, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (321, 0),
-    ('NEXT', 'SHARE'): (332, 0),
+    ('LT_INT', 'JUMP_IF'): (321, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (322, 0),
+    ('NEXT', 'SHARE'): (333, 0),
     ('NEXT', 'SHARE', 'STORE'): (20, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (125, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (333, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (334, 0),
     ('NEXT', 'STORE'): (33, 0),
     ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (127, 0),
     ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
@@ -1036,18 +1038,18 @@ FUSED = {
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
     ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (335, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (336, 0),
-    ('OK', 'RETURN'): (340, 0),
+    ('NE_INT', 'JUMP_IF'): (336, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (337, 0),
+    ('OK', 'RETURN'): (341, 0),
     ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (345, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (346, 3),
     ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
     ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (55, 5),
     ('SHARE', 'STORE'): (79, 0),
     ('STORE', 'JUMP'): (155, 0),
     ('STORE', 'LOAD'): (68, 0),
     ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (362, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (363, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
     ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
@@ -1055,12 +1057,12 @@ FUSED = {
     ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
     ('STORE', 'LOAD', 'LOAD'): (150, 0),
     ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (188, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (363, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (364, 0),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (364, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (365, 0),
     ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (104, 4),
     ('CALL_BUILTIN', 'POP'): (96, 0),
     ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (277, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (278, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
     ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
@@ -1068,7 +1070,7 @@ FUSED = {
     ('CONST', 'CONST', 'CALL_METHOD'): (89, 2),
     ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (6, 3),
     ('CONST', 'ARRAY', 'CALL_METHOD'): (138, 2),
-    ('CONCAT', 'STORE'): (220, 0),
+    ('CONCAT', 'STORE'): (221, 0),
 }
 
 
@@ -4071,7 +4073,7 @@ def run(machine, task):
                             continue
                         overflow('*')
                         continue
-                    if op < 221:
+                    if op < 219:
                         if op < 206:
                             # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
                             o0, o1, o2, o3, o5 = arg
@@ -4108,30 +4110,9 @@ def run(machine, task):
                             push(tos)
                             tos = arg
                             continue
-                        if op >= 218:
-                            if op < 219:
-                                # CHECK_PAYLOAD
-                                tos = check(tos, arg, 'P415')
-                                continue
-                            if op < 220:
-                                # CLOSURE
-                                push(tos)
-                                tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                                continue
-                            # CONCAT__STORE
-                            target, = arg
-                            left = pop()
-                            if (len(left) + len(tos)) * 4 > limits.surely:
-                                check_concat(left, tos)
-                            if locs[target] is left:
-                                locs[target] = None
-                            left += tos
-                            locs[target] = left
-                            tos = pop()
-                            continue
-                        if op >= 214:
-                            if op < 216:
-                                if op < 215:
+                        if op >= 215:
+                            if op < 217:
+                                if op < 216:
                                     # CAST
                                     tos = cast(tos, arg)
                                     continue
@@ -4142,7 +4123,7 @@ def run(machine, task):
                                     cell.value = own(cell.value)
                                 tos = cell.value
                                 continue
-                            if op < 217:
+                            if op < 218:
                                 # CHANGES_SELF
                                 tos = changes_self(machine, tos, arg)
                                 continue
@@ -4160,16 +4141,26 @@ def run(machine, task):
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            # AWAIT
-                            value = machine.await_value(task, tos)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        if op < 212:
+                            # ASK_FOR
+                            timeout = tos
+                            payload = pop()
+                            channel = pop()
+                            tos = pop()
+                            machine.ask(task, channel, payload, timeout, arg)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 213:
+                            if op < 212:
+                                # AWAIT
+                                value = machine.await_value(task, tos)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
                             # AWAIT_ALL
                             push(tos)
                             new = st[len(st) - arg:]
@@ -4182,7 +4173,7 @@ def run(machine, task):
                                 return
                             tos = value
                             continue
-                        if op < 213:
+                        if op < 214:
                             # CALL_HOST
                             push(tos)
                             n = arg.argc
@@ -4214,13 +4205,34 @@ def run(machine, task):
                         locs = new + code.blank if code.blank else new
                         cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                         continue
-                    if op < 224:
-                        if op < 222:
+                    if op < 222:
+                        if op < 220:
+                            # CHECK_PAYLOAD
+                            tos = check(tos, arg, 'P415')
+                            continue
+                        if op < 221:
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        # CONCAT__STORE
+                        target, = arg
+                        left = pop()
+                        if (len(left) + len(tos)) * 4 > limits.surely:
+                            check_concat(left, tos)
+                        if locs[target] is left:
+                            locs[target] = None
+                        left += tos
+                        locs[target] = left
+                        tos = pop()
+                        continue
+                    if op < 225:
+                        if op < 223:
                             # CONFIGURE
                             machine.configure(arg, tos)
                             tos = pop()
                             continue
-                        if op < 223:
+                        if op < 224:
                             # CONST__GE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos >= o0):
@@ -4243,20 +4255,8 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op >= 234:
-                        if op < 235:
-                            # ERR
-                            tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                            continue
-                        if op < 236:
-                            # ERR_FROM
-                            failed = pop()
-                            tos = Err(tos, failed.way if type(failed) is Err else ())
-                            continue
-                        # FAIL_LENGTH
-                        raise wrong_length(arg, tos)
-                    if op < 226:
-                        if op < 225:
+                    if op < 227:
+                        if op < 226:
                             # CONST__JUMP_UNLESS
                             o0, o1 = arg
                             if o0 is False:
@@ -4279,8 +4279,8 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 228:
-                        if op < 227:
+                    if op < 229:
+                        if op < 228:
                             # CONST__LT_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos < o0):
@@ -4299,8 +4299,8 @@ def run(machine, task):
                             overflow('*')
                         tos = v1
                         continue
-                    if op < 230:
-                        if op < 229:
+                    if op < 231:
+                        if op < 230:
                             # CONST__NE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos != o0):
@@ -4327,8 +4327,8 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 232:
-                        if op < 231:
+                    if op < 233:
+                        if op < 232:
                             # EMIT
                             payload = tos
                             channel = pop()
@@ -4341,11 +4341,24 @@ def run(machine, task):
                         a = pop()
                         tos = a == tos
                         continue
-                    if op < 233:
-                        # EQ_INT__JUMP_IF
+                    if op < 235:
+                        if op < 234:
+                            # EQ_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 == tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # EQ_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
-                        if (v1 == tos):
+                        if not (v1 == tos):
                             tos = pop()
                             ins, cost = o1
                             fuel -= cost
@@ -4354,29 +4367,28 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    # EQ_INT__JUMP_UNLESS
-                    o1, = arg
-                    v1 = pop()
-                    if not (v1 == tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    if op < 236:
+                        # ERR
+                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
                         continue
-                    tos = pop()
+                    # ERR_FROM
+                    failed = pop()
+                    tos = Err(tos, failed.way if type(failed) is Err else ())
                     continue
                 if op < 260:
-                    if op < 241:
+                    if op < 242:
                         if op < 239:
                             if op < 238:
-                                # FAIL_MATCH
-                                raise Panic("P009", f"no arm matches {debug(tos)}")
+                                # FAIL_LENGTH
+                                raise wrong_length(arg, tos)
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        if op < 240:
                             # FALSE
                             push(tos)
                             tos = False
                             continue
-                        if op < 240:
+                        if op < 241:
                             # FIELD_OWN
                             value = getattr(tos, arg)
                             try:
@@ -4392,15 +4404,15 @@ def run(machine, task):
                         fill(hole, tos)
                         tos = pop()
                         continue
-                    if op < 248:
-                        if op < 244:
-                            if op < 242:
+                    if op < 249:
+                        if op < 245:
+                            if op < 243:
                                 # FLUSH
                                 machine.flush(task)
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            if op < 243:
+                            if op < 244:
                                 # GE
                                 a = pop()
                                 tos = greater_equal(a, tos)
@@ -4408,15 +4420,15 @@ def run(machine, task):
                             # GET_ELEMENT
                             tos = tos[arg]
                             continue
-                        if op < 246:
-                            if op < 245:
+                        if op < 247:
+                            if op < 246:
                                 # GET_ERROR
                                 tos = get_error_member(tos, arg)
                                 continue
                             # GET_FIELD
                             tos = getattr(tos, arg)
                             continue
-                        if op < 247:
+                        if op < 248:
                             # GET_PAYLOAD
                             tos = tos.payload[arg]
                             continue
@@ -4424,8 +4436,8 @@ def run(machine, task):
                         a = pop()
                         tos = a >= tos
                         continue
-                    if op < 250:
-                        if op < 249:
+                    if op < 251:
+                        if op < 250:
                             # GE_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
@@ -4450,9 +4462,9 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 254:
-                        if op < 252:
-                            if op < 251:
+                    if op < 255:
+                        if op < 253:
+                            if op < 252:
                                 # GT
                                 a = pop()
                                 tos = greater(a, tos)
@@ -4469,7 +4481,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 253:
+                        if op < 254:
                             # HALT
                             task.finish(tos)
                             machine.fuel += fuel
@@ -4478,8 +4490,8 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 256:
-                        if op < 255:
+                    if op < 257:
+                        if op < 256:
                             # INDEX
                             object = pop()
                             tos = read_index(object, tos)
@@ -4497,15 +4509,7 @@ def run(machine, task):
                         locs[o1] = v3
                         tos = pop()
                         continue
-                    if op >= 258:
-                        if op < 259:
-                            # IS_ABSENT
-                            tos = tos is None or tos is NONE_VALUE
-                            continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 257:
+                    if op < 258:
                         # INDEX_OWN
                         object = pop()
                         if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
@@ -4520,27 +4524,59 @@ def run(machine, task):
                             pass
                         tos = value
                         continue
-                    # INT_TO_FLOAT
-                    tos = float(tos) if type(tos) is int else tos
+                    if op < 259:
+                        # INT_TO_FLOAT
+                        tos = float(tos) if type(tos) is int else tos
+                        continue
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
                     continue
-                if op < 264:
+                if op < 265:
                     if op < 262:
                         if op < 261:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 263:
                         # IS_NIL
                         tos = tos is None
                         continue
-                    if op < 263:
+                    if op < 264:
                         # IS_OK
                         tos = type(tos) is Ok
                         continue
                     # IS_SOME
                     tos = type(tos) is Some
                     continue
-                if op < 266:
-                    if op < 265:
+                if op >= 279:
+                    if op < 280:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    if op < 281:
+                        # LOAD__CONST__ADD_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__CONST__GE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] >= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 267:
+                    if op < 266:
                         # IS_VARIANT
                         tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
@@ -4555,7 +4591,7 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 267:
+                if op < 268:
                     # IS_VARIANT__JUMP_UNLESS__LOAD
                     o0, o1, o2 = arg
                     if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
@@ -4567,8 +4603,8 @@ def run(machine, task):
                         continue
                     tos = locs[o2]
                     continue
-                if op < 270:
-                    if op < 268:
+                if op < 271:
+                    if op < 269:
                         # JUMP_UNLESS__JUMP
                         o0, o1 = arg
                         if tos is False:
@@ -4586,7 +4622,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 269:
+                    if op < 270:
                         # LE
                         a = pop()
                         tos = less_equal(a, tos)
@@ -4595,12 +4631,12 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 273:
-                    if op < 271:
+                if op < 274:
+                    if op < 272:
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 272:
+                    if op < 273:
                         # LE_INT
                         a = pop()
                         tos = a <= tos
@@ -4617,8 +4653,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 275:
-                    if op < 274:
+                if op < 276:
+                    if op < 275:
                         # LE_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4635,41 +4671,7 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
-                if op >= 280:
-                    if op < 281:
-                        # LOAD__CONST__GE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] >= o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD__CONST__GT_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] > o1):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 278:
-                    if op < 279:
-                        # LOAD__ADD_FLOAT
-                        o0, = arg
-                        tos = (tos + locs[o0] + -0.0)
-                        continue
-                    # LOAD__CONST__ADD_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    push(tos)
-                    tos = v1
-                    continue
-                if op < 276:
+                if op < 277:
                     # LOAD_OWN__LOAD__INDEX_OWN
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4693,7 +4695,7 @@ def run(machine, task):
                     push(tos)
                     tos = v3
                     continue
-                if op < 277:
+                if op < 278:
                     # LOAD_OWN__LOAD__SET_INDEX
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4732,11 +4734,21 @@ def run(machine, task):
                 if debt:
                     fuel = machine.pay_debt(fuel)
                 continue
-            if op < 327:
+            if op < 328:
                 if op < 305:
-                    if op < 293:
-                        if op < 284:
+                    if op < 294:
+                        if op < 285:
                             if op < 283:
+                                # LOAD__CONST__GT_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] > o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 284:
                                 # LOAD__CONST__LE_INT__JUMP_UNLESS
                                 o0, o1, o3 = arg
                                 if not (locs[o0] <= o1):
@@ -4755,8 +4767,8 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 continue
                             continue
-                        if op >= 291:
-                            if op < 292:
+                        if op >= 292:
+                            if op < 293:
                                 # LOAD__GT_INT__JUMP_UNLESS
                                 o0, o2 = arg
                                 if not (tos > locs[o0]):
@@ -4780,8 +4792,8 @@ def run(machine, task):
                                 index_out_of_range(v1, len(v2))
                             tos = v3
                             continue
-                        if op >= 289:
-                            if op < 290:
+                        if op >= 290:
+                            if op < 291:
                                 # LOAD__GET_PAYLOAD
                                 o0, o1 = arg
                                 push(tos)
@@ -4798,8 +4810,8 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op >= 287:
-                            if op < 288:
+                        if op >= 288:
+                            if op < 289:
                                 # LOAD__CONST__SUB_INT__STORE
                                 o0, o1, o3 = arg
                                 v1 = locs[o0] - o1
@@ -4818,7 +4830,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 285:
+                        if op < 286:
                             # LOAD__CONST__MUL_INT__STORE
                             o0, o1, o3 = arg
                             v1 = locs[o0]
@@ -4827,7 +4839,7 @@ def run(machine, task):
                                 overflow('*')
                             locs[o3] = v2
                             continue
-                        if op < 286:
+                        if op < 287:
                             # LOAD__CONST__MUL_INT__STORE__JUMP
                             o0, o1, o3, o4 = arg
                             v1 = locs[o0]
@@ -4850,32 +4862,8 @@ def run(machine, task):
                         push(tos)
                         tos = v2
                         continue
-                    if op >= 302:
-                        if op < 303:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            locs[o3] = v3
-                            continue
-                        if op < 304:
-                            # LOAD__LOAD__MUL_FLOAT
-                            o0, o1 = arg
-                            push(tos)
-                            tos = (locs[o0] * 1.0 * locs[o1])
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                        o0, o1 = arg
-                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                        continue
-                    if op < 295:
-                        if op < 294:
+                    if op < 296:
+                        if op < 295:
                             # LOAD__INDEX_ARRAY__GET_FIELD
                             o0, o2 = arg
                             v1 = locs[o0]
@@ -4900,8 +4888,8 @@ def run(machine, task):
                         if v1 is not True:
                             raise not_bool(v1)
                         continue
-                    if op < 297:
-                        if op < 296:
+                    if op < 298:
+                        if op < 297:
                             # LOAD__LE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos <= locs[o0]):
@@ -4918,8 +4906,8 @@ def run(machine, task):
                         push(tos)
                         tos = (locs[o0] + locs[o1] + -0.0)
                         continue
-                    if op < 299:
-                        if op < 298:
+                    if op < 300:
+                        if op < 299:
                             # LOAD__LOAD__ADD_INT
                             o0, o1 = arg
                             v1 = locs[o0] + locs[o1]
@@ -4937,7 +4925,26 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 300:
+                    if op >= 303:
+                        if op < 304:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] * 1.0 * locs[o1])
+                        continue
+                    if op < 301:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         o0, o1, o3 = arg
                         if not (locs[o0] >= locs[o1]):
@@ -4947,7 +4954,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op >= 301:
+                    if op >= 302:
                         # LOAD__LOAD__INDEX_ARRAY__SHARE
                         o0, o1 = arg
                         v1 = locs[o1]
@@ -5002,9 +5009,9 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 323:
-                    if op < 325:
-                        if op < 324:
+                if op >= 324:
+                    if op < 326:
+                        if op < 325:
                             # MCP
                             push(tos)
                             tos = arg
@@ -5016,7 +5023,7 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    if op < 326:
+                    if op < 327:
                         # MEMORY
                         push(tos)
                         tos = arg
@@ -5025,8 +5032,8 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op >= 321:
-                    if op < 322:
+                if op >= 322:
+                    if op < 323:
                         # LT_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -5045,13 +5052,13 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op >= 318:
-                    if op < 319:
+                if op >= 319:
+                    if op < 320:
                         # LT
                         a = pop()
                         tos = less(a, tos)
                         continue
-                    if op < 320:
+                    if op < 321:
                         # LT_INT
                         a = pop()
                         tos = a < tos
@@ -5068,8 +5075,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op >= 315:
-                    if op < 316:
+                if op >= 316:
+                    if op < 317:
                         # LOAD__NE_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos != locs[o0]):
@@ -5081,7 +5088,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 317:
+                    if op < 318:
                         # LOAD__SUB_FLOAT
                         o0, = arg
                         tos = (tos - locs[o0] + -0.0)
@@ -5093,8 +5100,8 @@ def run(machine, task):
                         overflow('-')
                     tos = v1
                     continue
-                if op >= 312:
-                    if op < 313:
+                if op >= 313:
+                    if op < 314:
                         # LOAD__LT_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos < locs[o0]):
@@ -5106,7 +5113,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 314:
+                    if op < 315:
                         # LOAD__MUL_FLOAT
                         o0, = arg
                         tos = (tos * 1.0 * locs[o0])
@@ -5119,7 +5126,23 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op >= 311:
+                if op < 307:
+                    if op < 306:
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                        continue
+                    # LOAD__LOAD__MUL_INT
+                    o0, o1 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v3
+                    continue
+                if op >= 312:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o0] - locs[o1]
@@ -5131,8 +5154,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op >= 309:
-                    if op < 310:
+                if op >= 310:
+                    if op < 311:
                         # LOAD__LOAD__SUB_FLOAT
                         o0, o1 = arg
                         push(tos)
@@ -5146,18 +5169,7 @@ def run(machine, task):
                     push(tos)
                     tos = v1
                     continue
-                if op < 306:
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 307:
+                if op < 308:
                     # LOAD__LOAD__MUL_INT__STORE
                     o0, o1, o3 = arg
                     v1 = locs[o1]
@@ -5167,7 +5179,7 @@ def run(machine, task):
                         overflow('*')
                     locs[o3] = v3
                     continue
-                if op < 308:
+                if op < 309:
                     # LOAD__LOAD__MUL_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o1]
@@ -5190,10 +5202,10 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 350:
-                if op < 332:
-                    if op < 329:
-                        if op < 328:
+            if op < 351:
+                if op < 333:
+                    if op < 330:
+                        if op < 329:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
@@ -5202,21 +5214,21 @@ def run(machine, task):
                         a = pop()
                         tos = not equal(a, tos)
                         continue
-                    if op < 330:
+                    if op < 331:
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 331:
+                    if op < 332:
                         # NEG_INT
                         tos = negate(tos)
                         continue
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op < 340:
-                    if op >= 336:
-                        if op < 338:
-                            if op < 337:
+                if op < 341:
+                    if op >= 337:
+                        if op < 339:
+                            if op < 338:
                                 # NE_INT__JUMP_UNLESS
                                 o1, = arg
                                 v1 = pop()
@@ -5233,7 +5245,7 @@ def run(machine, task):
                             push(tos)
                             tos = None
                             continue
-                        if op < 339:
+                        if op < 340:
                             # NOT
                             if tos is True:
                                 tos = False
@@ -5245,8 +5257,8 @@ def run(machine, task):
                         # OK
                         tos = Ok(tos)
                         continue
-                    if op >= 334:
-                        if op < 335:
+                    if op >= 335:
+                        if op < 336:
                             # NE_INT
                             a = pop()
                             tos = a != tos
@@ -5263,7 +5275,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 333:
+                    if op < 334:
                         # NEXT__SHARE
                         o0, = arg
                         for v1 in tos:
@@ -5303,9 +5315,9 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         continue
                     continue
-                if op < 344:
-                    if op < 342:
-                        if op < 341:
+                if op < 345:
+                    if op < 343:
+                        if op < 342:
                             # OK__RETURN
                             v1 = Ok(tos)
                             tos = v1
@@ -5320,7 +5332,7 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 343:
+                    if op < 344:
                         # PARSE_AS
                         text = pop()
                         result, holes = parse_as(text, tos, *arg)
@@ -5332,7 +5344,7 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 345:
+                if op < 346:
                     # POP_TRY
                     if type(tos) is not Err:
                         tos = pop()
@@ -5351,8 +5363,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 347:
-                    if op < 346:
+                if op < 348:
+                    if op < 347:
                         # POP__LOAD__CONST__ADD_INT__STORE
                         o1, o2, o4 = arg
                         v1 = locs[o1] + o2
@@ -5365,7 +5377,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 348:
+                if op < 349:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -5375,7 +5387,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 349:
+                if op < 350:
                     # PRINTLN
                     push(tos)
                     new = st[len(st) - arg:]
@@ -5397,9 +5409,9 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op >= 366:
-                if op < 368:
-                    if op < 367:
+            if op >= 367:
+                if op < 369:
+                    if op < 368:
                         # SUB_INT
                         a = pop()
                         r = a - tos
@@ -5414,8 +5426,8 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 370:
-                    if op < 369:
+                if op < 371:
+                    if op < 370:
                         # TOOL
                         push(tos)
                         tos = arg
@@ -5424,16 +5436,16 @@ def run(machine, task):
                     push(tos)
                     tos = True
                     continue
-                if op < 371:
+                if op < 372:
                     # TRY_CAST
                     tos = try_cast(tos, arg)
                     continue
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
                 continue
-            if op < 354:
-                if op < 352:
-                    if op < 351:
+            if op < 355:
+                if op < 353:
+                    if op < 352:
                         # REM
                         a = pop()
                         tos = rem(a, tos)
@@ -5445,7 +5457,7 @@ def run(machine, task):
                         continue
                     tos = int_rem(a, tos)
                     continue
-                if op < 353:
+                if op < 354:
                     # SCHEMA
                     push(tos)
                     tos = arg
@@ -5459,9 +5471,9 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op >= 362:
-                if op < 364:
-                    if op < 363:
+            if op >= 363:
+                if op < 365:
+                    if op < 364:
                         # STORE__LOAD__GET_ELEMENT
                         o0, o1, o2 = arg
                         locs[o0] = tos
@@ -5476,7 +5488,7 @@ def run(machine, task):
                     push(locs[o1])
                     tos = v1
                     continue
-                if op < 365:
+                if op < 366:
                     # STORE__LOAD__STORE__LOAD
                     o0, o1, o2, o3 = arg
                     locs[o0] = tos
@@ -5487,9 +5499,9 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op >= 358:
-                if op < 360:
-                    if op < 359:
+            if op >= 359:
+                if op < 361:
+                    if op < 360:
                         # SHARE
                         tos = share(tos)
                         continue
@@ -5497,7 +5509,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 361:
+                if op < 362:
                     # START
                     push(tos)
                     new = st[len(st) - arg.argc:]
@@ -5508,8 +5520,8 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op < 356:
-                if op < 355:
+            if op < 357:
+                if op < 356:
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
@@ -5523,7 +5535,7 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op < 357:
+            if op < 358:
                 # SET_MEMBER
                 value = pop()
                 store_member(tos, arg, value)

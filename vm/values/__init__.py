@@ -79,6 +79,7 @@ from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
 from .records import (
     RECORDS,
+    BudgetLeft,
     Chunk,
     Dominant,
     Emit,
@@ -88,6 +89,7 @@ from .records import (
     Learned,
     LedgerEntry,
     Message,
+    ModelUsage,
     Observed,
     Prompt,
     Provenance,
@@ -123,7 +125,9 @@ __all__ = [
     "Family",
     "HashMapRef",
     "Dominant",
+    "BudgetLeft",
     "HttpResponse",
+    "ModelUsage",
     "Learned",
     "INT_MAX",
     "INT_MIN",

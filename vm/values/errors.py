@@ -31,7 +31,7 @@ _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("slots", ("nilable", ("array", ("string",)))),
     ("seqs", ("nilable", ("array", ("int",)))),
     ("last_error", ("nilable", ("error", "SchemaError"))),
-    ("expected actual allowed cause", ("any",)),
+    ("expected actual allowed cause wanted left", ("any",)),
 )
 # The type of each extra field; all are nilable, since a value need not carry them (L-3.11.13).
 FIELD_TYPES: dict[str, Descriptor] = {name: kind for names, kind in _TYPED_FIELDS for name in names.split()}
@@ -97,6 +97,10 @@ _ROWS = (
     ),
     ("TimeoutError", "AgentError", "", "timeout_seconds limit stderr", "L-3.11.5"),
     (
+        "BudgetError", "AgentError", "Tokens(wanted,left) Cost(wanted,left) ModelCalls(wanted,left) Unpriced", "wanted left",
+        "L-3.11.18",
+    ),
+    (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
         "Version(found,supported) Corrupt Redaction",
@@ -109,7 +113,7 @@ _ROWS = (
         "tool method", "L-3.11.6",
     ),
     ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
-    ("EmitError", "Error", "NoListener Timeout HandlerFailed", "channel", "L-3.11.8"),
+    ("EmitError", "Error", "NoListener Timeout HandlerFailed WrongAnswer", "channel", "L-3.11.8"),
     ("RuntimeError", "Error", "", "", "L-3.11.9"),
     ("JsonError", "Error", "", "line column", "L-3.11.9"),
     ("ParseError", "Error", "", "input", "L-3.11.9"),

@@ -199,6 +199,17 @@ def measured(world: Any, f: Any) -> Tup:
     return Tup((f(), world.host.time_now_ms() - start))
 
 
+def unused() -> Rec:
+    """No call of a model is evaluated here."""
+    item = DECLARED["ModelUsage"]
+    return Rec(item, {name: 0.0 if name == "cost" else 0 for name in item.defaults()})
+
+
+def unlimited(world: Any) -> Rec:
+    """A program with limits is none of ours."""
+    return Rec(item := DECLARED["BudgetLeft"], dict.fromkeys(item.defaults()))
+
+
 def from_file(world: Any, path: str, names: Map | None) -> Case:
     return map_good(METHODS["fs", "read_file"].run(world, path), lambda text: template(text, names or Map()))
 
@@ -303,6 +314,9 @@ LIBRARY: dict[str, Rows] = {
     "parse(s: String) -> Result<Any, JsonError>": json_parse},
     "crypto": {"sha256(s: String) -> String": lambda s: hashlib.sha256(s.encode()).hexdigest(),
     "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},
+    "usage": {"last() -> ModelUsage": unused, "spent() -> ModelUsage": unused,
+    "since(before: ModelUsage) -> ModelUsage": lambda before: unused(), "of<T>(f: fn() -> T) -> (T, ModelUsage)":
+        lambda f: Tup((f(), unused()))}, "call": {"context() -> Any": lambda: None},
     "log": {f"{level}(v: Any)": lambda v: None for level in ("debug", "info", "warn", "error")},
     "prompt": {"template(t: String, vars: Map<String, Any>) -> String": template},
     "regex": {"find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
@@ -322,6 +336,7 @@ WORLD: dict[str, Rows] = {
     "env(name: String) -> String?": lambda w, name: w.host.env_get(name)},
     "prompt": {"from_file(path: String, vars: Map<String, Any> = {}) -> Result<String, FsError>": from_file,
     "count_tokens(text: String, model: String = \"\") -> Int": lambda w, text, model: -(-4 * len(text.split()) // 3)},
+    "budget": {"left() -> BudgetLeft": unlimited},
     "time": {"measure<T>(f: fn() -> T) -> (T, Int)": measured}}  # fmt: skip
 HEADERS, REPLY = "headers: Map<String, String> = {}", "Result<HttpResponse, HttpError>"
 # of what the host does
@@ -343,6 +358,9 @@ HOSTED: dict[str, Rows] = {head: dict.fromkeys(signatures) for head, signatures 
 
 STRUCTS = """struct Emit { channel: String, payload: Any }
 struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
+struct ModelUsage { attempts: Int, tokens_in: Int, tokens_out: Int, tokens_cached: Int, tokens_cache_write: Int,
+    tokens_reasoning: Int, tokens_estimated: Int, cost: Float, unpriced: Int }
+struct BudgetLeft { tokens: Int?, cost: Float?, model_calls: Int?, steps: Int?, seconds: Float? }
 struct HttpResponse { status: Int, body: String, headers: Map<String, String> }"""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from concerto.vm.builtins import STD_MODULES, Row, std_module
-from concerto.vm.values import INT_MAX, INT_MIN, Array, Map, debug
+from concerto.vm.values import INT_MAX, INT_MIN, Array, Map, ModelUsage, debug
 
 Library = Callable[..., Any]
 EFFECTS = [row for module in STD_MODULES for row in std_module(module).values() if row.kind == "effect"]
@@ -56,6 +56,7 @@ def test_hashes(library: Library, panics: Callable[..., str]) -> None:
         assert panics(library, f"crypto::{name}", 1).startswith("P007")
 
 
+USED = ModelUsage.of([1] * 9)
 PAYLOADS = [
     ("math::random", (), ("float",)), ("math::random_int", (1, 7), ("int", 1, 7)), ("crypto::uuid", (), ("uuid",)),
     ("crypto::random_bytes", (0,), ("bytes", 0)), ("time::now", (), ("now",)), ("time::now_ms", (), ("now_ms",)),
@@ -79,6 +80,8 @@ PAYLOADS = [
     ("http::request", ("patch", "u", 1.0, Map({}), 5),
     ("PATCH", "u", "1.0", {"content-type": "application/json"}, 5)),
     ("http::request", ("HEAD", "u"), ("HEAD", "u", None, {}, 30_000)),
+    ("budget::left", (), ("left",)), ("call::context", (), ("context",)), ("usage::last", (), ("last",)),
+    ("usage::spent", (), ("spent",)), ("usage::since", (USED,), ("since", USED)),
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from concerto.vm.values import FAMILIES, RECORDS
 ROWS = [row for module in STD_MODULES for row in std_module(module).values()]
 IDS = [f"{row.module}::{row.name}" for row in ROWS]
 NAMES = {
+    "budget": "left", "call": "context", "usage": "last spent since of",
     "collections": "", "crypto": "sha256 md5 uuid random_bytes", "env": "get has require all args",
     "fmt": "format pad_left pad_right truncate indent debug",
     "fs": "read_file write_file append_file remove_file exists list_dir file_size",
@@ -32,7 +33,7 @@ NAMES = {
 PERMISSIONS = {
     "http": {"net"}, "env": {"env", ""}, "fs": {"fs:read", "fs:write"},
 }  # fmt: skip
-EFFECTS = {"clock", "env", "file", "http", "log", "random", "sleep"}
+EFFECTS = {"usage", "budget", "call", "clock", "env", "file", "http", "log", "random", "sleep"}
 
 
 def test_modules_offer_what_the_language_lists() -> None:
@@ -41,7 +42,7 @@ def test_modules_offer_what_the_language_lists() -> None:
 
 
 def test_every_clause_has_a_row() -> None:
-    last = {1: 4, 3: 4, 4: 3, 5: 3, 6: 3, 7: 3, 8: 2, 10: 4}
+    last = {1: 4, 3: 4, 4: 3, 5: 3, 6: 3, 7: 3, 8: 2, 10: 4, 16: 4, 17: 1, 18: 1}
     expected = {f"L-7.{part}.{n}" for part, count in last.items() for n in range(1, count + 1)}
     expected |= {"L-7.2.1", "L-7.2.2", *(f"L-7.9.{n}" for n in (2, 3, 4, 5))}
     assert expected == {row.clause for row in ROWS}
