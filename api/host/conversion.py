@@ -22,6 +22,7 @@ from ..vm.values.records import RECORDS
 from ..vm.values.scalars import INT_MAX, INT_MIN
 from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 
+LONG_FORM = frozenset({"variant", "data"})
 PLAIN = frozenset({int, float, str, bool, type(None)})
 MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
 MOST_READ = 20_000_000  # values read from one of Python, parts counted as often as they are met
@@ -298,7 +299,12 @@ class _Reader:
         return cls.of(parts)
 
     def enum(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.EnumValue:
+        """An Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, the name alone."""
         decl = self.types.enum_type(wanted[1])
+        if isinstance(value, str):
+            value = Enum(decl.name, value, None)
+        elif isinstance(value, Mapping) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
+            value = Enum(decl.name, value["variant"], value.get("data"))
         if not isinstance(value, Enum) or value.type != decl.name:
             raise self.misfit(value, wanted, what)
         if value.variant not in decl.index:
@@ -318,6 +324,8 @@ class _Reader:
             data = tuple(data[name] for name in variant.fields)
         elif variant.arity == 1:
             data = (data,)
+        elif isinstance(data, list):
+            data = tuple(data)
         return self.tuple_of(data, ("tuple", variant.types), what)
 
     def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:

@@ -212,6 +212,8 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
     if isinstance(value, Map) and hasattr(head, "parts"):
         return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
+    if type(value) is str and getattr(head, "variants", None):
+        return _named(value, t, path)
     if not has_kind(value, t):
         assert not isinstance(head, frozenset), "the text of a mismatch"
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
@@ -227,6 +229,15 @@ def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = 
         elif defaults[name] is None:
             raise Failure(None, f"missing field `{name}` of {show(t)} at {path}")
     return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
+
+
+def _named(name: str, t: Type, path: str) -> Case:
+    """A variant that holds nothing by its name (L-5.1.21)."""
+    units = [variant for variant in t[0].variants if not t[0].parts(t, variant)]
+    if name not in units:
+        among = " as one of " + ", ".join(map(quoted, units)) if units else ""
+        raise Failure(None, f"expected {show(t)}{among}, found {quoted(name[:40])} at {path}")
+    return Case(t[0], name, None)
 
 
 def _case(value: Map, t: Type, default: Any, path: str) -> Case:

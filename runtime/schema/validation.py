@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NONE = ("none",)
 LONGEST_LITERAL = 400
+LONG_FORM = frozenset({"variant", "data"})
 
 # Code of a violation: variant of the SchemaError it makes (O-2.29).
 VARIANTS = {
@@ -160,13 +161,14 @@ class _Validation:
         return ("map", [(key, self.node(kind[1], v, _child(path, key), coerce=coerce)) for key, v in value.items()])
 
     def member(self, kind: SchemaType, value: Any, path: str) -> Any:
+        name = enum_type(kind)
+        value = value if name is None else variant_name(value)
         if not isinstance(value, str):
             return self.mismatch(kind, value, path)
         if value not in kind[1]:
             allowed = ", ".join(compact_json(text) for text in kind[1])
             text = f"expected one of {allowed}; got {compact_json(value)}"
             self.violations.append(Violation(path, "enum", text, expected=list(kind[1]), actual=value))
-        name = enum_type(kind)
         return value if name is None else ("enum", name, value)
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
@@ -203,6 +205,7 @@ class _ReplyValidation(_Validation):
 
     def member(self, kind: SchemaType, value: Any, path: str) -> Any:
         """O-2.59"""
+        value = value if enum_type(kind) is None else variant_name(value)
         if isinstance(value, str) and value not in kind[1]:
             folded = value.casefold()
             alike = [text for text in kind[1] if text.casefold() == folded]
@@ -222,6 +225,13 @@ class _ReplyValidation(_Validation):
                 violation = Violation(path, "missing", f"has none of the fields {listed}", expected=names, actual=list(value))
                 self.violations.append(violation)
         return node
+
+
+def variant_name(value: Any) -> Any:
+    """The name that stands for a unit variant, from the form in which values are written (O-2.60); else `value` as it is."""
+    if isinstance(value, dict) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
+        return value["variant"] if value.get("data") is None else value
+    return value
 
 
 def json_kind(value: Any) -> str:
