@@ -23,7 +23,7 @@ from ..vm.values.scalars import INT_MAX, INT_MIN
 from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 
 LONG_FORM = frozenset({"variant", "data"})
-PLAIN = frozenset({int, float, str, bool, type(None)})
+PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
 MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
 MOST_READ = 20_000_000  # values read from one of Python, parts counted as often as they are met
 
@@ -221,6 +221,14 @@ class _Reader:
             raise self.misfit(value, wanted, what)
         return clean_text(str(value))
 
+    def binary(self, value: Any, wanted: tuple[Any, ...], what: str) -> bytes:
+        """Of bytes, or of what has their buffer; under the limit of Strings, as every String is (G-6.1)."""
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise self.misfit(value, wanted, what)
+        if memoryview(value).nbytes > limits.string:
+            raise TypeError(f"{what}: {memoryview(value).nbytes} bytes; a value of a program has at most {limits.string}")
+        return bytes(value)
+
     def boolean(self, value: Any, wanted: tuple[Any, ...], what: str) -> bool:
         if type(value) is not bool:
             raise self.misfit(value, wanted, what)
@@ -264,8 +272,8 @@ class _Reader:
         self.within(len(value), what)
         entries: dict[Any, Any] = {}
         for key, item in value.items():
-            if type(key) not in (str, int, bool):
-                raise TypeError(f"{what}: {key!r} cannot be a key; use str, int or bool")
+            if type(key) not in (str, int, bool, bytes):
+                raise TypeError(f"{what}: {key!r} cannot be a key; use str, int, bool or bytes")
             read = v.key_of(self.read(key, wanted[1], f"{what}: a key"))
             entries[read] = self.read(item, wanted[2], _inside(what, f"[{key!r}]"))
         return v.Map(entries)
@@ -349,6 +357,7 @@ _NATURAL: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (int, ("int",)),
     (float, ("float",)),
     (str, ("string",)),
+    ((bytes, bytearray, memoryview), ("bytes",)),
     (list, ("array", ("any",))),
     (dict, ("map", ("any",), ("any",))),
     ((Ok, Err), ("result", ("any",), ("any",))),
@@ -359,7 +368,7 @@ _FROM_PYTHON: dict[str, _Rule] = {
     "int": _Reader.integer, "float": _Reader.number, "string": _Reader.text, "bool": _Reader.boolean, "nil": _Reader.nil,
     "union": _Reader.union, "prompt": _Reader.prompt, "tuple": _Reader.tuple_of, "map": _Reader.map_of,
     "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "enum": _Reader.enum,
-    "error": _Reader.error, "handle": _Reader.handle,
+    "bytes": _Reader.binary, "error": _Reader.error, "handle": _Reader.handle,
     "array": lambda r, value, wanted, what: v.Array(r.items(value, wanted, what)),
     "set": lambda r, value, wanted, what: v.make_set(r.items(value, wanted, what)),
     "queue": lambda r, value, wanted, what: v.Queue(deque(r.items(value, wanted, what))),

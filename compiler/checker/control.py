@@ -8,7 +8,25 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, OPEN, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
+from ..types import (
+    ANY,
+    BOOL,
+    BYTES,
+    CHUNK,
+    INT,
+    NEVER,
+    NIL,
+    OPEN,
+    RANGE,
+    STREAM,
+    STRING,
+    Generic,
+    Nilable,
+    Nominal,
+    Tuple,
+    Type,
+    error,
+)
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .exhaustiveness import check_arms
 from .mismatch import ITERABLE, absent_help, condition_help
@@ -221,7 +239,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return Tuple(tuple(map(close, entry)))
     if is_text(type_):
         return STRING
-    if type_ == RANGE:
+    if type_ in (RANGE, BYTES):
         return INT
     if type_ == STREAM:
         return CHUNK

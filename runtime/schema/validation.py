@@ -2,7 +2,7 @@
 
 Hands on `Accepted(tree)` or the violations, all of them, in field order. A node of the tree is
 
-    a str, int, float, bool or None      for String, Int, Float, Bool, Nil and string sets
+    a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants
     ("array", [node, ...])
     ("map", [(key, node), ...])
@@ -16,12 +16,13 @@ Must not know: values of the machine, replies, providers.
 from __future__ import annotations
 
 from ...vm.schema import definitions, display, enum_type, is_optional
+from ...vm.values.binary import from_base64
 from ...vm.values.scalars import INT_MAX, INT_MIN, float_text
 from .json_text import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ...vm.schema import Field, SchemaType
@@ -270,6 +271,11 @@ def _fits_string(value: Any) -> tuple[bool, Any]:
     return type(value) is str, value
 
 
+def _fits_bytes(value: Any) -> tuple[bool, Any]:
+    found = from_base64(value) if type(value) is str else None
+    return type(found) is bytes, found
+
+
 def _fits_bool(value: Any) -> tuple[bool, Any]:
     return type(value) is bool, value
 
@@ -278,7 +284,7 @@ def _fits_nil(value: Any) -> tuple[bool, Any]:
     return value is None, value
 
 
-_FITS = {"string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil}
+_FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {"string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil, "bytes": _fits_bytes}
 
 
 def _coerced(tag: str, value: Any) -> Any:

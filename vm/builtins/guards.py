@@ -43,3 +43,7 @@ def array(value: Any) -> list[Any]:
 def table(value: Any) -> dict[Any, Any]:
     """The entries of a Map by dict key."""
     return value.items if type(value) is Map else mismatch("Map", value)
+
+
+def binary(value: Any) -> bytes:
+    return value if type(value) is bytes else mismatch("Bytes", value)

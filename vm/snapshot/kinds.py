@@ -42,6 +42,7 @@ from ..values import (
     key_of,
     make_set,
 )  # fmt: skip
+from ..values.binary import from_base64, to_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
 from ..values.records import RECORDS, Response
 from .errors import SnapshotError, misshapen
@@ -242,6 +243,13 @@ def _wrapper(cls: type) -> Kind:
     return Kind(cls.__name__.lower(), (cls,), lambda value: (value.value,), lower, build)
 
 
+def _build_bytes(r: Reader, text: Any) -> bytes:
+    found = from_base64(r.text(text))
+    if type(found) is not bytes:
+        raise misshapen("Bytes that are no base64")
+    return found
+
+
 def _build_range(r: Reader, start: Any, end: Any, inclusive: Any) -> RangeValue:
     return RangeValue.checked(r.value(start), r.value(end), r.flag(inclusive))
 
@@ -391,6 +399,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("builder", (ModelBuilder,), _builder_parts, _lower_builder, _build_builder),
     Kind("task", (TaskHandle,), _nothing, _lower_task, _build_task),
     Kind("stream", (Stream,), lambda value: (value.response, value.failure), _lower_stream, _build_stream),
+    Kind("bytes", (bytes,), _nothing, lambda w, value: [to_base64(value)], _build_bytes),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number

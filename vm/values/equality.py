@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Elements for which Python's own comparison of lists means the same: no NaN, no Bool that would equal an Int.
-SIMPLE = frozenset({int, str})
+SIMPLE = frozenset({int, str, bytes})
 NUMBERS = frozenset({int, float})
 # Keys of a Set that are the elements themselves, or stand for them.
-SCALAR_KEYS = frozenset({int, float, str, BoolKey, type(None)})
+SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 
 def equal(a: Any, b: Any) -> bool:
     """Whether `a == b` in Concerto: structural, by identity for functions, tasks and handles."""
     kind = type(a)
     if kind is type(b):
-        if kind is str:
+        if kind is str or kind is bytes:
             if len(a) > BLOCK:
                 look()
             return a == b  # type: ignore[no-any-return]

@@ -111,7 +111,7 @@ _ROWS = (
     ("EmitError", "Error", "NoListener Timeout HandlerFailed", "channel", "L-3.11.8"),
     ("RuntimeError", "Error", "", "", "L-3.11.9"),
     ("JsonError", "Error", "", "line column", "L-3.11.9"),
-    ("ParseError", "Error", "", "input", "L-3.11.9"),
+    ("ParseError", "Error", "", "input line column", "L-3.11.9"),
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
     ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
     ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from ...values.binary import from_base64
 from ...values.containers import Array, Map, Queue, Stack, key_of
 from ...values.descriptors import type_text
 from ...values.display import brief
@@ -114,7 +115,15 @@ class Builder:
             return data
         if head == "float" and type(data) is int:
             return float(data)
+        if head == "bytes" and type(data) is str:
+            return self.bytes_of(data)
         return refuse(data, descriptor)
+
+    def bytes_of(self, data: str) -> bytes:
+        found = from_base64(data)
+        if type(found) is not bytes:
+            raise Misfit(f"expected Bytes as base64, found {brief(data, 40)}")
+        return found
 
     def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
         """A part, reached by a name or a position."""
@@ -169,6 +178,8 @@ class Builder:
             key = read_int(name)
         elif descriptor[0] == "bool":
             key = BOOL_KEYS.get(name)
+        elif descriptor[0] == "bytes":
+            key = self.bytes_of(name)
         elif descriptor[0] == "union" and name not in descriptor[1]:
             key = None
         return refuse(name, descriptor) if key is None else key
@@ -240,7 +251,7 @@ class Builder:
         return struct
 
 
-SCALARS: dict[str, Any] = {"any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None)}
+SCALARS: dict[str, Any] = {"any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None), "bytes": bytes}
 ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
 # What a hidden field of a record holds where a text leaves it out, as the text of such a record does (L-5.1.17).
 HIDDEN: dict[str, Any] = {"int": int, "array": lambda: Array([]), "nilable": lambda: None}
