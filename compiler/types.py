@@ -315,7 +315,7 @@ LEDGER_ENTRY = Nominal("record", "LedgerEntry")
 ENTRY = Nominal("record", "Entry")
 TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
-LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
+LIBRARY_RECORDS = tuple(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "Url", "DateTime"))
 
 
 def array(item: Type) -> Generic:

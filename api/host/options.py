@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 from ..runtime import permissions
 from ..runtime.code_cache import CodeCache
 from ..runtime.host import Host
+from ..runtime.standard_input import Scripted, SystemInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class Options(TypedDict, total=False):
     give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
     `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
     `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
+    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it a program has no standard input (O-4.47).
     """
 
     permissions: Permissions | None
@@ -136,6 +138,7 @@ class Options(TypedDict, total=False):
     summarizers: Mapping[str, Any]
     token_counter: Any
     code_cache: str | os.PathLike[str] | None
+    stdin: str | bytes | Any
 
 
 class _Network:
@@ -189,7 +192,15 @@ def host_of(
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
         code_cache=None if folder is None else CodeCache(os.fspath(folder)),
+        stdin=_input_of(options.get("stdin")),
     )
+
+
+def _input_of(given: Any) -> Callable[[], Any] | None:
+    if given is None:
+        return None
+    content = given.encode() if isinstance(given, str) else given
+    return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
 PRICES: Sequence[str] = ("input_per_million", "output_per_million")
@@ -251,6 +262,10 @@ RULES: dict[str, Rule] = {
     "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
     "summarizers": _mapping("names to summarizers", *_having("fold")),
     "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),
+    "stdin": Rule(
+        lambda value: isinstance(value, str | bytes | None) or callable(getattr(value, "fileno", None)),
+        "a str, bytes, a file with a descriptor such as sys.stdin, or None",
+    ),
     "code_cache": Rule(_one_of((str, os.PathLike), None), "the path of a directory, or None"),
 }
 

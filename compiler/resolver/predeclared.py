@@ -23,7 +23,7 @@ TYPES: dict[str, int] = {
 }
 
 # Types that are reached through their module of the library only (L-7).
-LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
+LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0, "Url": 0, "DateTime": 0}
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")

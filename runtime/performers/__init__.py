@@ -35,6 +35,7 @@ FAMILIES = {
     "log": "log",
     "env": "environment",
     "file": "files",
+    "io": "standard_input",
     "http": "http",
     "schema": "schemas",
     "pipeline": "pipelines",

@@ -115,6 +115,8 @@ _ROWS = (
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
     ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
     ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),
+    ("DateError", "Error", "Invalid UnknownZone NoTimeZones OutOfRange", "input column", "L-3.11.17"),
+    ("IoError", "Error", "Unavailable InvalidUtf8 TooLong Io", "", "L-3.11.16"),
     ("EnvError", "Error", "NotSet PermissionDenied(capability,flag)", "name", "L-3.11.12"),
     ("PipelineError", "Error", "", "cause pipeline stage", "O-1.122"),
     ("TaskError", "Error", "Cancelled", "", "O-6.13"),

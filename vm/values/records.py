@@ -213,11 +213,25 @@ HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "header
 RegexMatch = _record(
     "RegexMatch", {"text": _STRING, "start": _INT, "end": _INT, "groups": ("array", ("option", _STRING))}
 )
+Url = _record(
+    "Url",
+    {
+        "scheme": _STRING, "user": ("nilable", _STRING), "host": _STRING, "port": ("nilable", _INT), "path": _STRING,
+        "query": ("nilable", _STRING), "fragment": ("nilable", _STRING),
+    },
+)  # fmt: skip
+DateTime = _record(
+    "DateTime",
+    {
+        "year": _INT, "month": _INT, "day": _INT, "hour": _INT, "minute": _INT, "second": _INT, "millisecond": _INT,
+        "offset_minutes": _INT, "zone": _STRING,
+    },
+)  # fmt: skip
 
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
         Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
-        HttpResponse, RegexMatch,
+        HttpResponse, RegexMatch, Url, DateTime,
     )
 }

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 STD_PREFIX = "std::"
 STD_MODULES = (
-    "collections", "crypto", "env", "fmt", "fs", "http", "json", "log", "math", "prompt", "regex", "string", "time",
+    "collections", "crypto", "csv", "date", "encoding", "env", "fmt", "fs", "http", "io", "json", "log", "math", "prompt",
+    "regex", "string", "time", "url",
 )  # fmt: skip
 LIBRARY_MODULES = ("tools",)  # of which only the text of the library itself may call functions
 # Types that a module offers besides its functions, under the names the language knows them by.
@@ -22,6 +23,8 @@ STD_TYPES: dict[str, tuple[str, ...]] = {
     "collections": ("Set", "Queue", "Stack"),
     "http": ("HttpResponse",),
     "regex": ("RegexMatch",),
+    "url": ("Url",),
+    "date": ("DateTime",),
 }
 
 
