@@ -5,6 +5,7 @@ type, or the set of a union of literals; a function type is `("Function", result
 that is still open (L-3.2.2, L-3.2.6).
 """
 
+import base64
 import functools
 
 from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
@@ -30,7 +31,7 @@ class Param:
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
 STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
-PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
+PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Bytes", "Number", *PARENTS}
 
 
 def prune(t: Type) -> Type:
@@ -157,7 +158,7 @@ def show(t: Type) -> str:
 
 # ---------------------------------------------------------------- values rebuilt by a type
 
-MAYBE_FALSE = (bool, type(None), int, float, str, Arr, Map, Tup)
+MAYBE_FALSE = (bool, type(None), int, float, str, bytes, Arr, Map, Tup)
 
 
 def cast(value: Any, t: Type) -> Any:
@@ -173,7 +174,9 @@ def cast(value: Any, t: Type) -> Any:
 
 
 def scalar(text: str, t: Type) -> Any:
-    """What a text is as an Int, Float or Bool, or the text."""
+    """What a text is as an Int, Float, Bool or Bytes, or the text."""
+    if t == ("Bytes",):
+        return base64.b64decode(text, validate=True)
     parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
     return parsed.payload[0] if is_good(parsed) else text == "true" if t == BOOL and text in ("true", "false") else text
 
@@ -214,6 +217,8 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
     if type(value) is str and getattr(head, "variants", None):
         return _named(value, t, path)
+    if type(value) is str and head == "Bytes":
+        return scalar(value, t)
     if not has_kind(value, t):
         assert not isinstance(head, frozenset), "the text of a mismatch"
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)

@@ -42,7 +42,7 @@ from ..values import (
     key_of,
     make_set,
 )  # fmt: skip
-from ..values.binary import from_base64, to_base64
+from ..values.binary import base64_of, from_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
 from ..values.records import RECORDS, Response
 from .errors import SnapshotError, misshapen
@@ -399,7 +399,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("builder", (ModelBuilder,), _builder_parts, _lower_builder, _build_builder),
     Kind("task", (TaskHandle,), _nothing, _lower_task, _build_task),
     Kind("stream", (Stream,), lambda value: (value.response, value.failure), _lower_stream, _build_stream),
-    Kind("bytes", (bytes,), _nothing, lambda w, value: [to_base64(value)], _build_bytes),
+    Kind("bytes", (bytes,), _nothing, lambda w, value: [base64_of(value)], _build_bytes),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number

@@ -45,9 +45,14 @@ def to_hex(value: bytes) -> str:
 
 def to_base64(value: bytes) -> str:
     """The standard alphabet, with padding (RFC 4648, section 4)."""
+    check_string_size((len(value) + 2) // 3 * 4)
+    return base64_of(value)
+
+
+def base64_of(value: bytes) -> str:
+    """The same of any size, for what is no String of a program."""
     from binascii import b2a_base64
 
-    check_string_size((len(value) + 2) // 3 * 4)
     return b2a_base64(value, newline=False).decode("ascii")
 
 
