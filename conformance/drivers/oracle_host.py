@@ -136,7 +136,8 @@ class Host:
             return inside and (not scope or f"{plain}/".startswith(f"{posixpath.normpath(scope)}/"))
 
         own = any(f"{plain}/".startswith(f"{folder}/") for folder in self.temporary)
-        self.permit(kind, path, (lambda _: True) if own else fits, "file_access", {"path": path}, operation=operation, path=path)
+        fitting = (lambda _: True) if own else fits
+        self.permit(kind, path, fitting, "file_access", {"path": path}, operation=operation, path=path)
         return plain
 
     def file(self, path: str, written: str) -> bytes:
@@ -177,7 +178,8 @@ class Host:
         self.files = {inner: content for inner, content in self.files.items() if inner not in below}
 
     def fs_temp_dir(self) -> str:
-        self.permit("fs:write", "/tmp", lambda scope: True, "file_access", {"path": ""}, operation="temp_dir", path="/tmp")
+        fields = {"path": ""}
+        self.permit("fs:write", "/tmp", lambda scope: True, "file_access", fields, operation="temp_dir", path="/tmp")
         made = f"/tmp/concerto-{len(self.temporary)}"
         self.temporary.add(made)
         self.folders.add(made)

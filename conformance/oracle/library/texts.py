@@ -1,4 +1,7 @@
-"""Bytes and the modules of the library that read and write texts (L-6.10, L-7.5.4, L-7.12 to L-7.15), filed by `table`."""
+"""Bytes and the modules of the library that read and write texts (L-6.10, L-7.5.4, L-7.12 to L-7.15).
+
+`table` files them.
+"""
 
 import base64
 import datetime as dt
@@ -64,7 +67,8 @@ BYTES = {"from_string(s: String) -> Bytes": str.encode, "from_hex(s: String) -> 
     "from_base64(s: String) -> Result<Bytes, ParseError>": from_base64, "len(self) -> Int": len,
     "from_array(xs: Array<Int>) -> Result<Bytes, ParseError>": from_array, "is_empty(self) -> Bool": lambda b: not b,
     "get(self, i: Int) -> Option<Int>": lambda b, i: some(b[i]) if 0 <= i < len(b) else NONE,
-    "contains(self, part: Bytes) -> Bool": bytes.__contains__, "starts_with(self, part: Bytes) -> Bool": bytes.startswith,
+    "contains(self, part: Bytes) -> Bool": bytes.__contains__,
+    "starts_with(self, part: Bytes) -> Bool": bytes.startswith,
     "ends_with(self, part: Bytes) -> Bool": bytes.endswith, "to_base64(self) -> String": to_base64,
     "to_hex(self) -> String": bytes.hex, "to_array(self) -> Array<Int>": Arr,
     "decode(self) -> Result<String, ParseError>": decode}  # fmt: skip
@@ -153,7 +157,8 @@ def csv_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     """Rows with where they begin (L-7.12.5)."""
     if len(separator) != 1 or separator in '"\r\n':
         raise Panic("P013", "separator")
-    field, at, rows = re.compile(rf'"((?:[^"]|"")*)("?)|([^{re.escape(separator)}\r\n]*)'), int(text[:1] == "\ufeff"), []
+    field = re.compile(rf'"((?:[^"]|"")*)("?)|([^{re.escape(separator)}\r\n]*)')
+    at, rows = int(text[:1] == "\ufeff"), []
     while at < len(text):
         start, row, more = at, [], True
         while more:
@@ -286,9 +291,10 @@ URL = {"parse(s: String) -> Result<Url, ParseError>": url_parts, "query(parts: M
 
 EPOCH, MS, UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(milliseconds=1), dt.UTC
 NAMES = ("year", "month", "day", "hour", "minute", "second", "millisecond", "offset_minutes", "zone")
-ISO = re.compile(r"(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt ](\d\d)(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?")
-CALENDAR = {"A": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(), "B": "January February March April "
-    "May June July August September October November December".split()}  # fmt: skip
+ISO = re.compile(r"(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt ](\d\d)(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)?"
+    r"([Zz]|[+-]\d\d:?(?:\d\d)?)?")  # fmt: skip
+CALENDAR = {"A": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
+    "B": "January February March April May June July August September October November December".split()}  # fmt: skip
 
 
 def zone_of(name: str) -> dt.tzinfo:
@@ -362,7 +368,8 @@ def added(d: Rec, years: int, months: int, days: int, *rest: int) -> Rec:
         clock = [d.fields[name] for name in NAMES[3:7]]
         found = moment(local([there.year, there.month, there.day, *clock], zone))
     hours, minutes, seconds, ms = rest
-    return shown(found.astimezone(UTC) + dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms), zone)
+    passed = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
+    return shown(found.astimezone(UTC) + passed, zone)
 
 
 def date_text(d: Rec, pattern: str) -> str:
@@ -371,8 +378,9 @@ def date_text(d: Rec, pattern: str) -> str:
     if not pattern:
         return m.replace(tzinfo=None).isoformat(timespec="milliseconds" if m.microsecond else "seconds") + offset
     words = {"A": CALENDAR["A"][m.weekday()], "B": CALENDAR["B"][m.month - 1], "p": "AM" if m.hour < 12 else "PM"}
-    words |= {"a": words["A"][:3], "b": words["B"][:3], "z": offset, "Z": zone, "%": "%", "f": f"{m.microsecond // 1000:03}"}
-    words |= {sign: m.strftime("%" + sign) for sign in "mdHIMSjV"} | {"Y": f"{m.year:04}"}
+    words |= {"a": words["A"][:3], "b": words["B"][:3], "z": offset, "Z": zone, "%": "%"}
+    words |= {"f": f"{m.microsecond // 1000:03}", "Y": f"{m.year:04}"}
+    words |= {sign: m.strftime("%" + sign) for sign in "mdHIMSjV"}
     part = lambda found: words.get(found[1]) or at_fault("no part", found.start(), "Invalid")  # noqa: E731
     return re.sub("(?s)%(.?)", part, pattern)
 
