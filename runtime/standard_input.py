@@ -1,12 +1,13 @@
 """Where `std::io` reads (L-7.11): a stream of the system, or a text that stands in for one.
 
-Hands on `Scripted` and `SystemInput`, both with `take(run, whole, limit)`: the bytes of a line with its end, or of all that is left,
-`TOO_LONG` for more than the limit, which is passed over. Must not know: values, errors of programs.
+Hands on `Scripted` and `SystemInput`, both with `take(run, whole, limit)`: the bytes of a line with its end, or of all that is
+left, `TOO_LONG` for more than the limit, which is passed over. Must not know: values, errors of programs.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ class _Request:
 
 
 class SystemInput:
-    """A stream with a descriptor. A thread reads, so that the run goes on meanwhile and can be ended; it reads from the descriptor
-    itself: who holds the lock of Python's stream when the process ends would stop that. What was read for somebody who has gone
+    """A stream with a descriptor. A thread reads, so that the run goes on meanwhile and can be ended; it reads from the
+    descriptor itself: who holds the lock of Python's stream when the process ends would stop that. What was read for somebody who has gone
     is there for the next."""
 
     def __init__(self, stream: Any) -> None:
@@ -130,7 +131,5 @@ class SystemInput:
                 self._buffer.left = found + self._buffer.left
                 continue
             request.found = found
-            try:
+            with suppress(RuntimeError):  # the loop has ended meanwhile
                 request.answer()
-            except RuntimeError:  # the loop has ended meanwhile
-                pass

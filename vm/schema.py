@@ -123,7 +123,7 @@ def arguments_form(kind: SchemaType) -> Json:
 
 
 def strict_form(kind: SchemaType) -> Json | None:
-    """JSON Schema with every property required and closed objects; None with a Map, Any or Bytes inside (O-2.33, O-2.34, O-2.61)."""
+    """JSON Schema with every property required and closed objects; None with a Map, Any or Bytes inside (O-2.33 f., O-2.61)."""
     return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()
 
 

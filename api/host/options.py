@@ -117,7 +117,7 @@ class Options(TypedDict, total=False):
     give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
     `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
     `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
-    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it a program has no standard input (L-7.11.4).
+    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
     """
 
     permissions: Permissions | None

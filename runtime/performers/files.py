@@ -55,7 +55,7 @@ async def perform(run: Running, effect: Effect) -> Any:
 def _files_of(run: Running) -> Files:
     if EMITS not in run.state:
         return Files(run)
-    from .test_files import TestFiles
+    from .files_of_tests import TestFiles
 
     return TestFiles(run)
 

@@ -284,7 +284,9 @@ def _fits_nil(value: Any) -> tuple[bool, Any]:
     return value is None, value
 
 
-_FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {"string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil, "bytes": _fits_bytes}
+_FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {
+    "string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil, "bytes": _fits_bytes,
+}  # fmt: skip
 
 
 def _coerced(tag: str, value: Any) -> Any:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from ..panics import Panic
+from .binary import concat_bytes
 from .display import display
 from .equality import comparable
-from .binary import concat_bytes
 from .limits import concat
 from .scalars import INT_MAX, INT_MIN
 from .typeof import typeof

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 NAMES = {
     "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
-    "range": "Range", "prompt": "Prompt", "bytes": "Bytes", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
+    "range": "Range", "prompt": "Prompt", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
+    "bytes": "Bytes",
     "set": "Set", "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
 }
 

@@ -293,8 +293,9 @@ EPOCH, MS, UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(millisecon
 NAMES = ("year", "month", "day", "hour", "minute", "second", "millisecond", "offset_minutes", "zone")
 ISO = re.compile(r"(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt ](\d\d)(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)?"
     r"([Zz]|[+-]\d\d:?(?:\d\d)?)?")  # fmt: skip
-CALENDAR = {"A": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "B": "January February March April May June July August September October November December".split()}  # fmt: skip
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December")  # fmt: skip
 
 
 def zone_of(name: str) -> dt.tzinfo:
@@ -377,7 +378,7 @@ def date_text(d: Rec, pattern: str) -> str:
     offset = "Z" if zone == "UTC" else f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
     if not pattern:
         return m.replace(tzinfo=None).isoformat(timespec="milliseconds" if m.microsecond else "seconds") + offset
-    words = {"A": CALENDAR["A"][m.weekday()], "B": CALENDAR["B"][m.month - 1], "p": "AM" if m.hour < 12 else "PM"}
+    words = {"A": DAYS[m.weekday()], "B": MONTHS[m.month - 1], "p": "AM" if m.hour < 12 else "PM"}
     words |= {"a": words["A"][:3], "b": words["B"][:3], "z": offset, "Z": zone, "%": "%"}
     words |= {"f": f"{m.microsecond // 1000:03}", "Y": f"{m.year:04}"}
     words |= {sign: m.strftime("%" + sign) for sign in "mdHIMSjV"}

@@ -17,9 +17,16 @@ from concerto.vm.values import FAMILIES, RECORDS
 ROWS = [row for module in STD_MODULES for row in std_module(module).values()]
 IDS = [f"{row.module}::{row.name}" for row in ROWS]
 NAMES = {
-    "collections": "", "crypto": "sha256 md5 uuid random_bytes", "env": "get has require all args",
-    "fmt": "format pad_left pad_right truncate indent debug",
-    "fs": "read_file write_file append_file remove_file exists list_dir file_size",
+    "collections": "", "crypto": "sha256 md5 uuid random_bytes",
+    "csv": "parse parse_rows format format_rows",
+    "date": "of from_ms now parse to_ms in_zone add difference_ms days_between is_before weekday day_of_year week format",
+    "encoding": "to_base64 from_base64 to_base64url from_base64url to_hex from_hex",
+    "io": "read_line read_all read_bytes script",
+    "url": "parse build join encode decode query parse_query query_map",
+    "env": "get has require all args",
+    "fmt": "format pad_left pad_right truncate indent debug number",
+    "fs": "read_file write_file append_file remove_file exists list_dir file_size "
+    "read_bytes write_bytes make_dir remove_dir temp_dir",
     "http": "get delete post put request",
     "json": "parse parse_as stringify stringify_pretty is_valid", "log": "debug info warn error",
     "math": "abs min max clamp pow floor ceil round sqrt random random_int",
@@ -30,9 +37,9 @@ NAMES = {
     "time": "now now_ms sleep measure",
 }  # fmt: skip
 PERMISSIONS = {
-    "http": {"net"}, "env": {"env", ""}, "fs": {"fs:read", "fs:write"},
+    "http": {"net"}, "io": {""}, "env": {"env", ""}, "fs": {"fs:read", "fs:write"},
 }  # fmt: skip
-EFFECTS = {"clock", "env", "file", "http", "log", "random", "sleep"}
+EFFECTS = {"clock", "env", "file", "http", "io", "log", "random", "sleep"}
 
 
 def test_modules_offer_what_the_language_lists() -> None:

@@ -1,7 +1,6 @@
 """`std::csv` (L-7.12): tables as text, by RFC 4180 with any line end.
 
-A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other. Hands
-on, besides its rows, nothing.
+A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`std::date` (L-7.15): dates and times in zones, by Python's `datetime` and `zoneinfo`.
 
-A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. Days, months and years are added as
-calendars count; hours and less as time passes. Hands on, besides its rows, nothing. Must not know: the clock (`now` is an effect).
+A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. Days, months and years are added
+as calendars count; hours and less as time passes. Must not know: the clock (`now` asks `std::time`).
 """
 
 from __future__ import annotations
@@ -100,9 +100,10 @@ def _moment(value: Any) -> dt.datetime:
     """The moment of a record, at its own offset: an hour that comes twice stays the one it was."""
     if type(value) is not DateTime:
         mismatch("DateTime", value)
-    *parts, millisecond, offset, _ = value.values()
+    year, month, day, hour, minute, second, millisecond, offset, _ = value.values()
     try:
-        return dt.datetime(*parts, millisecond * 1000, tzinfo=dt.timezone(dt.timedelta(minutes=offset)))
+        zone = dt.timezone(dt.timedelta(minutes=offset))
+        return dt.datetime(year, month, day, hour, minute, second, millisecond * 1000, zone)
     except (ValueError, OverflowError):  # one that was read as JSON, or made by the host
         raise Panic("P013", f"no such date: {brief(value)}") from None
 
@@ -112,9 +113,10 @@ def _shown_in(moment: dt.datetime, zone: str) -> Any:
 
 
 def _local(parts: list[int], zone: str) -> Any:
-    """What a clock in the zone shows; an hour that is left out there is as far behind the change, one that comes twice the first."""
+    """What a clock in the zone shows; an hour that is left out is as far behind the change, one that comes twice the first."""
     try:
-        naive = dt.datetime(*parts[:6], parts[6] * 1000)  # type: ignore[arg-type]
+        year, month, day, hour, minute, second, millisecond = parts
+        naive = dt.datetime(year, month, day, hour, minute, second, millisecond * 1000)
     except ValueError as error:
         raise Fault("Invalid", f"no such date: {error}") from None
     return _shown_in(naive.replace(tzinfo=zone_of(zone)).astimezone(dt.UTC), zone)
@@ -257,8 +259,8 @@ def in_zone(d: Any, zone: Any) -> Ok | Err:
 
 
 @std(
-    "date", "add(d: DateTime, years: Int = 0, months: Int = 0, days: Int = 0, hours: Int = 0, minutes: Int = 0, seconds: Int = 0, "
-    f"milliseconds: Int = 0) -> {RESULT}", clause="L-7.15.5",
+    "date", "add(d: DateTime, years: Int = 0, months: Int = 0, days: Int = 0, hours: Int = 0, minutes: Int = 0, "
+    f"seconds: Int = 0, milliseconds: Int = 0) -> {RESULT}", clause="L-7.15.5",
 )  # fmt: skip
 def add(
     d: Any, years: Any, months: Any, days: Any, hours: Any, minutes: Any, seconds: Any, milliseconds: Any
@@ -365,7 +367,8 @@ def _offset(moment: dt.datetime, zone: str) -> str:
 
 WORDS: dict[str, Callable[[dt.datetime, str], str]] = {
     "Y": lambda m, z: f"{m.year:04}", "m": lambda m, z: f"{m.month:02}", "d": lambda m, z: f"{m.day:02}",
-    "H": lambda m, z: f"{m.hour:02}", "I": lambda m, z: f"{(m.hour + 11) % 12 + 1:02}", "p": lambda m, z: "AM" if m.hour < 12 else "PM",
+    "H": lambda m, z: f"{m.hour:02}", "I": lambda m, z: f"{(m.hour + 11) % 12 + 1:02}",
+    "p": lambda m, z: "AM" if m.hour < 12 else "PM",
     "M": lambda m, z: f"{m.minute:02}", "S": lambda m, z: f"{m.second:02}", "f": lambda m, z: f"{m.microsecond // 1000:03}",
     "A": lambda m, z: WEEKDAYS[m.weekday()], "a": lambda m, z: WEEKDAYS[m.weekday()][:3],
     "B": lambda m, z: MONTHS[m.month - 1], "b": lambda m, z: MONTHS[m.month - 1][:3],

@@ -117,11 +117,12 @@ def grouped(shown: str, separator: str, size: int = 3) -> str:
     sign = "-" if shown.startswith("-") else ""
     whole, point, fraction = shown.removeprefix("-").partition(".")
     first = len(whole) % size or size
-    return sign + separator.join([whole[:first], *(whole[at : at + size] for at in range(first, len(whole), size))]) + point + fraction
+    groups = [whole[:first], *(whole[at : at + size] for at in range(first, len(whole), size))]
+    return sign + separator.join(groups) + point + fraction
 
 
 def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
-    """A finite number with so many decimals, halves away from zero as `round()` has it (L-6.2.6); `shift`: times ten to its power."""
+    """A finite number with so many decimals, halves away from zero as `round()` has it (L-6.2.6); `shift`: a power of ten."""
     from decimal import ROUND_HALF_UP, Context, Decimal
 
     if decimals > MOST_DECIMALS:

@@ -1,7 +1,7 @@
 """`std::io` (L-7.11): what stands on standard input. Payload: (operation, text or nil).
 
-It needs no permission: standard input is what whoever starts a program hands to it, as its arguments are, and a host that hands it
-none has none to lose (L-7.11.4). Must not know: where it comes from.
+It needs no permission: standard input is what whoever starts a program hands to it, as its arguments are, and a host that hands
+it none has none to lose (L-7.11.4). Must not know: where it comes from.
 """
 
 from __future__ import annotations

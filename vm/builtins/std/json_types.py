@@ -251,7 +251,9 @@ class Builder:
         return struct
 
 
-SCALARS: dict[str, Any] = {"any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None), "bytes": bytes}
+SCALARS: dict[str, Any] = {
+    "any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None), "bytes": bytes,
+}  # fmt: skip
 ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
 # What a hidden field of a record holds where a text leaves it out, as the text of such a record does (L-5.1.17).
 HIDDEN: dict[str, Any] = {"int": int, "array": lambda: Array([]), "nilable": lambda: None}

@@ -119,7 +119,7 @@ class TestFiles(Files):
         if not mine and theirs is None:
             raise Failed("NotFound", ABSENT)
         if theirs is not None and os.path.isdir(theirs) != (operation == "remove_dir"):
-            raise Failed("Io" if operation == "remove_dir" else "NotAFile", "not a directory" if operation == "remove_dir" else "not a file")
+            raise Failed("Io", "not a directory") if operation == "remove_dir" else Failed("NotAFile", "not a file")
         if operation == "remove_dir" and not arguments[0] and theirs is not None:
             left = [name for name in os.listdir(theirs) if not self._gone(f"{key}/{name}")]
             if left:
