@@ -77,8 +77,8 @@ class _Request:
 
 class SystemInput:
     """A stream with a descriptor. A thread reads, so that the run goes on meanwhile and can be ended; it reads from the
-    descriptor itself: who holds the lock of Python's stream when the process ends would stop that. What was read for somebody who has gone
-    is there for the next."""
+    descriptor itself: who holds the lock of Python's stream when the process ends would stop that. What was read for somebody
+    who has gone is there for the next."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

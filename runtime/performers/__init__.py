@@ -36,6 +36,7 @@ FAMILIES = {
     "env": "environment",
     "file": "files",
     "io": "standard_input",
+    "date": "dates",
     "http": "http",
     "schema": "schemas",
     "pipeline": "pipelines",

@@ -11,7 +11,7 @@ import os
 from ..files.operations import OPERATIONS, Failed, read_bytes
 from ..files.roots import ANCHOR, beneath
 from ..files.walk import Spot
-from .files import WRITING, Files
+from .granted_files import WRITING, Files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ def _of_length(size: int) -> None:
 
 @std("fmt", "format(t: String, args: Array<Any>) -> String", clause="L-7.5.1", linear=True)
 def format_function(t: Any, args: Any) -> str:
-    """Each `{}` replaced by the next Display text, each `{:…}` by the next value in that format; those without an argument stay,
-    further arguments are ignored."""
+    """Each `{}` replaced by the next Display text, each `{:…}` by the next value so formatted; further arguments are ignored."""
     _of_length(len(text(t)))
     if "{:" in t:
         return _with_formats(t, array(args))
