@@ -22,6 +22,10 @@ def text(value: Any) -> str:
     return value if type(value) is str else mismatch("String", value)
 
 
+def boolean(value: Any) -> bool:
+    return value if type(value) is bool else mismatch("Bool", value)
+
+
 def integer(value: Any) -> int:
     return value if type(value) is int else mismatch("Int", value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..guards import binary, text
+from ..guards import binary, boolean, text
 from ..registry import std_effect
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def make_dir(p: Any) -> tuple[Any, ...]:
 )  # fmt: skip
 def remove_dir(p: Any, recursive: Any) -> tuple[Any, ...]:
     """Removes an empty directory, or with `recursive` one with all that is in it; a link in it is removed, not followed."""
-    return ("remove_dir", text(p), recursive is True)
+    return ("remove_dir", text(p), boolean(recursive))
 
 
 @std_effect("fs", "temp_dir() -> Result<String, FsError>", effect="file", permission=WRITE, clause="L-7.3.8")
