@@ -37,9 +37,19 @@ class TestFiles(Files):
         self.made.append(self.own)
         self.removed: set[str] = set()
 
+    def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
+        """What it has written it may read."""
+        inner = self._inner(path)
+        written = operation not in WRITING and inner is not None and os.path.lexists(self._mine(os.path.join(".", *inner)))
+        return written or super().allows(operation, path, reached)
+
+    def _inner(self, path: str) -> list[str] | None:
+        """The components from the working directory, None for a path elsewhere."""
+        return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
+
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
         absolute = os.path.normpath(os.path.join(self.project, path))
-        inner = beneath(self.project, absolute)
+        inner = self._inner(path)
         temporary = any(beneath(made, absolute) is not None for made in self.made)
         if inner is None or temporary:
             if operation in WRITING and not temporary:

@@ -49,9 +49,12 @@ class Files:
             return with_strings_of(self.run.machine.value_bytes, lambda: self.perform(operation, path, reached, arguments))
 
         try:
-            return await guarded(self.run, access, reached is not None, perform)
+            return await guarded(self.run, access, self.allows(operation, path, reached), perform)
         except OSError as error:
             raise failure_of(error) from None
+
+    def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
+        return reached is not None
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
         """An operation that is allowed."""

@@ -74,7 +74,8 @@ def test_what_goes_in_behind_any_comes_out(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (1, "Int"), (1.0, "Float"), ("x", "String"), (b"x", "Bytes"), (bytearray(b"x"), "Bytes"), (True, "Bool"), (None, "Nil"), ([], "Array"), ((1,), "Tuple"),
+        (1, "Int"), (1.0, "Float"), ("x", "String"), (b"x", "Bytes"),
+        (bytearray(b"x"), "Bytes"), (True, "Bool"), (None, "Nil"), ([], "Array"), ((1,), "Tuple"),
         ({}, "Map"), (Struct("Point", x=1, y=2), "Point"), (Enum("E", "A"), "E"), (Ok(1), "Result"),
         (ErrorValue("JsonError", None, "m"), "JsonError"), (Handle("HashMap", "prices"), "HashMap"),
         (Handle("Ledger", "facts"), "Ledger"), (Handle("PipelineRef", "Steps"), "PipelineRef"),

@@ -7,9 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import concerto
+import pytest
 
 SOURCE = """
 use std::fs;

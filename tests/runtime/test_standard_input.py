@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import concerto
+import pytest
 
 PROGRAM = concerto.compile(
     """

@@ -117,7 +117,10 @@ CHECKED = [row for row in EFFECTS if row.module != "log" and row.parameters]
 @pytest.mark.parametrize("row", CHECKED, ids=lambda r: f"{r.module}::{r.name}")
 def test_arguments_of_other_kinds_are_mismatches(row: Row, panics: Callable[..., str]) -> None:
     """Each argument alone of another kind; a body may be anything."""
-    right = {("struct", "DateTime"): DAY, ("string",): "GET", ("int",): 1, ("bytes",): b"", ("bool",): True, ("map", ("string",), ("string",)): Map({})}
+    right = {
+        ("struct", "DateTime"): DAY, ("string",): "GET", ("int",): 1, ("bytes",): b"", ("bool",): True,
+        ("map", ("string",), ("string",)): Map({}),
+    }  # fmt: skip
     for position, parameter in enumerate(row.parameters):
         arguments: list[Any] = [right.get(p.type) for p in row.parameters]
         if row.name == "random_int":
