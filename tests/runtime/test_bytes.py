@@ -89,3 +89,30 @@ def test_its_size_is_that_of_a_string() -> None:
         assert session.call("twice", b"x" * 400) == b"x" * 800
         with pytest.raises(TypeError, match="at most"):
             session.call("twice", b"x" * (17 << 20))
+
+
+def test_secrets_in_bytes_stand_in_no_state() -> None:
+    """G-10.3: as in Strings, they stand by name."""
+    program = concerto.compile(
+        """
+tool Box { description: "holds" kept: Bytes = "".to_bytes(),
+    @describe("keep") @param("text", "what") pub fn keep(mut self, text: String) { self.kept = text.to_bytes(); }
+    @describe("read") pub fn read(self) -> Bytes { self.kept }
+}
+pub fn keeps() { Box.keep("a ${env("SHOP_KEY") ?? ""} z"); }
+pub fn kept() -> Bytes { Box.read() }
+"""
+    )
+    secret = "sk-0123456789abcdef"
+    options: Any = {"env": {"SHOP_KEY": secret}, "permissions": concerto.Permissions(env=("SHOP_KEY",))}
+    with program.session(**options) as session:
+        session.call("keeps")
+        state = session.dump()
+    import base64
+
+    assert secret.encode() not in state
+    for start in range(3):  # however its bytes fall into groups of three
+        assert base64.b64encode(b"." * start + secret.encode())[4 : -4] not in state
+    with program.session(**options) as session:
+        session.restore(state)
+        assert session.call("kept") == f"a {secret} z".encode()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 
     class Writer(Protocol):
+        secrets: Secrets
+
         def place(self, value: Any) -> Any: ...
         def clean(self, text: str) -> str: ...
         def head(self, ref: MemoryRef) -> tuple[str | None, int]: ...
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         def task(self, task: Task) -> int: ...
 
     class Reader(Protocol):
+        secrets: Secrets
         layout: Layout
         streams: dict[str, Stream]
         memories: list[tuple[MemoryRef, int]]

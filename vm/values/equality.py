@@ -33,7 +33,7 @@ def equal(a: Any, b: Any) -> bool:
     """Whether `a == b` in Concerto: structural, by identity for functions, tasks and handles."""
     kind = type(a)
     if kind is type(b):
-        if kind is str or kind is bytes:
+        if kind is str:
             if len(a) > BLOCK:
                 look()
             return a == b  # type: ignore[no-any-return]
