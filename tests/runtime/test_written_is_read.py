@@ -24,7 +24,7 @@ class Maker:
 
     def type(self, depth: int = 0) -> str:
         pick = self.random.choice
-        leaves = ["String", "Int", "Float", "Bool", "Kind", '"a" | "b c"']
+        leaves = ["String", "Int", "Float", "Bool", "Bytes", "Any", "Kind", '"a" | "b c"']
         if not self.plain:
             leaves += ["Nil", "Range", "Whole"]
         if depth > 2:
@@ -36,7 +36,7 @@ class Maker:
         if form == "struct":
             return self.declare("struct", depth + 1)
         inner = [self.type(depth + 1) for _ in range(form.count("{}"))]
-        if form.startswith("Option") and inner[0].startswith(("Option", "Nil")):
+        if form.startswith("Option") and inner[0].startswith(("Option", "Nil", "Any")):
             return inner[0]  # an absent value inside a present one has no JSON of its own
         return form.format(*inner)
 
@@ -47,7 +47,7 @@ class Maker:
         for number in range(self.random.randint(1, 4)):
             kind = self.type(depth)
             field, mark = f"f{number}", ""
-            if word == "schema" and self.random.random() < 0.3:
+            if word == "schema" and kind != "Any" and self.random.random() < 0.3:
                 mark = "?"
                 self.fields[name].append((field, f"Option<{kind}>"))
             else:
@@ -78,7 +78,8 @@ class Maker:
         if head == "Result":
             return f"Ok({self.value(inner[0])})" if count % 2 else f"Err({self.value(inner[1])})"
         return {
-            "String": f'"{pick(TEXTS)}"',
+            "String": f'"{pick(TEXTS)}"', "Bytes": f'"{pick(TEXTS)}".to_bytes()',
+            "Any": pick(['"x"', "1", "2.5", "true", "nil", '[1, 2]', '{"k": [nil, "v"]}']),
             "Int": pick(["0", "-1", "9223372036854775807", str(among(-1000, 1000))]),
             "Float": pick(["0.0", "-0.0", "1.0", "0.1", "1e300", "5e-324", "123456789.125"]),
             "Bool": pick(["true", "false"]), "Nil": "nil", "Range": pick(["1..5", "..=3", "2.."]),
