@@ -39,6 +39,24 @@ def remove_file(p: Any) -> tuple[Any, ...]:
     return ("remove_file", text(p))
 
 
+@std_effect("fs", "exists(p: String) -> Bool", effect="file", permission=READ, clause="L-7.3.3")
+def exists(p: Any) -> tuple[Any, ...]:
+    """Whether there is a file or directory."""
+    return ("exists", text(p))
+
+
+@std_effect("fs", "list_dir(p: String) -> Result<Array<String>, FsError>", effect="file", permission=READ, clause="L-7.3.4")
+def list_dir(p: Any) -> tuple[Any, ...]:
+    """The sorted names in a directory."""
+    return ("list_dir", text(p))
+
+
+@std_effect("fs", "file_size(p: String) -> Result<Int, FsError>", effect="file", permission=READ, clause="L-7.3.4")
+def file_size(p: Any) -> tuple[Any, ...]:
+    """The size of a file in bytes."""
+    return ("file_size", text(p))
+
+
 @std_effect("fs", "read_bytes(p: String) -> Result<Bytes, FsError>", effect="file", permission=READ, clause="L-7.3.6")
 def read_bytes(p: Any) -> tuple[Any, ...]:
     """The bytes of a file."""
@@ -70,21 +88,3 @@ def remove_dir(p: Any, recursive: Any) -> tuple[Any, ...]:
 def temp_dir() -> tuple[Any, ...]:
     """The path of a new directory that this run may read and write, and that is removed at its end."""
     return ("temp_dir", "")
-
-
-@std_effect("fs", "exists(p: String) -> Bool", effect="file", permission=READ, clause="L-7.3.3")
-def exists(p: Any) -> tuple[Any, ...]:
-    """Whether there is a file or directory."""
-    return ("exists", text(p))
-
-
-@std_effect("fs", "list_dir(p: String) -> Result<Array<String>, FsError>", effect="file", permission=READ, clause="L-7.3.4")
-def list_dir(p: Any) -> tuple[Any, ...]:
-    """The sorted names in a directory."""
-    return ("list_dir", text(p))
-
-
-@std_effect("fs", "file_size(p: String) -> Result<Int, FsError>", effect="file", permission=READ, clause="L-7.3.4")
-def file_size(p: Any) -> tuple[Any, ...]:
-    """The size of a file in bytes."""
-    return ("file_size", text(p))
