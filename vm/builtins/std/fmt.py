@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+MOST_BETWEEN = 8  # characters between thousands, and as the point, of a number
+
+
 def _of_length(size: int) -> None:
     """Charges a text of so many characters."""
     if LARGE <= size <= limits.string:
@@ -68,6 +71,8 @@ def number_function(x: Any, decimals: Any, thousands: Any, point: Any) -> str:
     """A number with so many decimals, as many as it has when nil; halves are rounded away from zero."""
     if decimals is not None and integer(decimals) < 0:
         raise Panic("P013", f"number of decimals must not be negative: {decimals}")
+    if max(len(text(thousands)), len(text(point))) > MOST_BETWEEN:
+        raise Panic("P013", f"what stands between thousands and as the point has at most {MOST_BETWEEN} characters")
     return number_text(number(x), decimals, text(thousands), text(point))
 
 
