@@ -41,6 +41,7 @@ from .context import FREE, Checker, Expected, ExpressionRule
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .json_sizes import check_size
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .prompts import check_prompt
@@ -383,6 +384,8 @@ def schema_argument(
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
         fault = instance_fault(c, type_) if type_.arguments else None
         if fault is None:
+            if type_.arguments:
+                check_size(c, type_, written[0].span)
             return symbol, type_
         c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
         return None
