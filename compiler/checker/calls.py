@@ -37,6 +37,7 @@ from ..symbols import (
 from ..types import ANY, MODEL_BUILDER, MODEL_REF, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
+from .comparisons import lift_asserted
 from .context import FREE, Checker, Expected, ExpressionRule
 from .emits import emit
 from .generics import Instance, written_arguments
@@ -305,6 +306,8 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = ConstructorCall(matched.values, matched.order, name)
     else:
         node.target = BuiltinCall(matched.values, matched.order, "", name)
+        if name in ("assert_eq", "assert_ne"):
+            lift_asserted(c, name, matched.values[0], matched.values[1], node.span)
     return found
 
 

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
+    from ..link import Program
     from ..linked import Code
     from ..tasks import Task
     from ..values import Cell, MemoryRef, Stream
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     class Writer(Protocol):
         secrets: Secrets
+        program: Program
 
         def place(self, value: Any) -> Any: ...
         def clean(self, text: str) -> str: ...
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     class Reader(Protocol):
         secrets: Secrets
+        program: Program
         layout: Layout
         streams: dict[str, Stream]
         memories: list[tuple[MemoryRef, int]]
