@@ -54,6 +54,7 @@ from .values import (
     store_index,
     store_member,
     sub,
+    try_cast,
     typeof,
     with_element,
 )
@@ -415,6 +416,10 @@ def CHECK_PAYLOAD(value: Any, operand: Any) -> Any:
 
 def CAST(value: Any, operand: Any) -> Any:
     return cast(value, operand)
+
+
+def TRY_CAST(value: Any, operand: Any) -> Any:
+    return try_cast(value, operand)
 
 
 def IS(value: Any, operand: Any) -> Any:

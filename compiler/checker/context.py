@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..brackets import MAX_NESTING
+from ..decisions import Coercion, ErrToMessage, ToMessage, ToOption
 from ..diagnostics import Diagnostics, Related
 from ..memory_tables import MemoryTables
 from ..nesting import Nesting
@@ -33,10 +34,11 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import MILLISECONDS, explain, milliseconds_help, number_help
+from .open_types import learn
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
 
 
 class Expected(NamedTuple):
@@ -85,6 +87,7 @@ class Target:
     fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
+    noted: bool = False  # W0020 is told once in each
 
 
 @dataclass(slots=True)
@@ -137,6 +140,7 @@ class Checker:
         "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
         "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "open_lets", "filling",
         "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
 
@@ -191,6 +195,8 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.filling: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
+        self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
         self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
         self.form_sizes: dict[Type, tuple[int, int]] = {}
         self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
@@ -264,11 +270,29 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
+        if found.is_open:
+            learn(node, wanted)
+        self.note_message(node.span, found, coercion)
         node.coercion = coercion
         if found is not wanted:
             for lint in self.lints:
                 lint(self, node, found, wanted)
         return NEVER if found == NEVER else wanted
+
+    def note_message(self, span: Span, found: Type, coercion: Coercion | None) -> None:
+        """W0020, once in a function: an error becomes its message (L-3.3.16)."""
+        made: object = coercion.inner if isinstance(coercion, ToOption) else coercion
+        if not isinstance(made, (ToMessage, ErrToMessage)) or not self.targets:
+            return
+        target = self.function_target
+        if target.noted:
+            return
+        target.noted = True
+        kind = found.arguments[1] if isinstance(found, Generic) else found
+        self.report(
+            "W0020", span, f"the error `{kind}` becomes its message, a String",
+            help=f"to keep its kind, write `{kind}` where `String` stands; for the message alone, `.message`",
+        )  # fmt: skip
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
         """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""
@@ -339,6 +363,9 @@ class Checker:
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
         elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and found == option(wanted.inner):
             help = f"`{wanted}` takes the value itself: {self.text(some)}"
+        elif (filled := self.filled_by(node)) is not None:
+            any_of = "Map<String, Any> = {}" if generic(filled.type, "Map") else "Array<Any> = []"
+            help = f"`{filled.name}` has the type of its first use; for several kinds: `let mut {filled.name}: {any_of};`"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
         elif (found, wanted) == (FLOAT, INT) and expected.place in MILLISECONDS:
@@ -349,10 +376,20 @@ class Checker:
         message = f"expected `{wanted}`{where}, found `{found}`"
         return self.report(expected.code, node.span, message, help=help)
 
+    def filled_by(self, node: ast.Expr) -> Local | None:
+        """The variable with the type of its first use that the expression is put into by the present call."""
+        if self.filling is None or all(argument.value is not node for argument in self.filling.arguments):
+            return None
+        place = self.filling.receiver
+        local = place.binding if isinstance(place, ast.PathExpr) else None
+        return local if isinstance(local, Local) and local.learned else None
+
     def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
         """For nil where a value is expected: the literal, or a call that has no result."""
         while isinstance(node, ast.GroupExpr) or (isinstance(node, ast.Block) and node.result is not None):
             node = node.inner if isinstance(node, ast.GroupExpr) else node.result  # type: ignore[assignment]
+        if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and node.callee.segments[-1].text == "emit":
+            return "`emit` alone returns nothing; for the answer of the host write `await emit(channel, payload)?`"
         if isinstance(node, (ast.Call, ast.MethodCall)):
             return f"{self.text(node)} returns nothing"
         if isinstance(node, (ast.For, ast.While)):

@@ -369,7 +369,12 @@ def _inner(type_: t.Type | None) -> t.Type | None:
 @value_of(ast.Cast)
 def cast(g: Generator, node: ast.Cast) -> None:
     g.value(node.operand)
-    g.emitter.emit("CAST", g.module.pool.type(node.type))
+    if not node.catchable:
+        g.emitter.emit("CAST", g.module.pool.type(node.type))
+        return
+    g.at(node.span)
+    g.emitter.emit("TRY_CAST", g.module.pool.type(node.type))
+    g.emitter.emit("TRY")
 
 
 @value_of(ast.Propagate)

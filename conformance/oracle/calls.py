@@ -13,7 +13,7 @@ from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
 from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert, has_kind, inside, known,
-    lifted, prune, served, substitute, to_float)  # fmt: skip
+    lifted, prune, reopened, served, substitute, to_float)  # fmt: skip
 from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
@@ -323,6 +323,7 @@ class Calls:
             names.update(zip(found.trait.params, place.type[1:], strict=True))
         convert(place.type, substitute(signature.receiver, names))
         codes, result = self.arguments(found, names, rest, scope, expected)
+        result = reopened(result, lambda: ANY) if place.root is not None else result  # L-3.2.8
 
         def run(env: Any) -> Any:
             steps = place.steps(env)

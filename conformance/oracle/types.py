@@ -8,7 +8,7 @@ that is still open (L-3.2.2, L-3.2.6).
 import base64
 import functools
 
-from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display, err,
     head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
@@ -54,6 +54,12 @@ def closed(t: Type) -> Type:
     return substitute(t, {}, ANY)
 
 
+def reopened(t: Type, make: Any) -> Type:
+    """A copy with `make()` for each part that is open; the parts themselves stay open (L-3.2.8)."""
+    t = prune(t)
+    return make() if isinstance(t, Var) else (t[0], *[reopened(p, make) for p in t[1:]])
+
+
 def known(t: Type | None) -> Type | None:
     """An expected type; None where it is still open."""
     t = prune(t)
@@ -70,6 +76,12 @@ def inside(t: Type | None, head: Any) -> Type | None:
 
 def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
+
+
+def message(error: Any) -> str:
+    """Of what is read as an error (L-3.11.1, L-3.11.14)."""
+    own = error.fields.get("message") if isinstance(error, Rec) else None
+    return error.message if isinstance(error, Err) else own if isinstance(own, str) else display(error)
 
 
 def present(t: Type) -> bool:
@@ -104,6 +116,8 @@ def convert(a: Type, b: Type) -> Any:
         return to_float
     if a == STRING and getattr(b[0], "name", None) == "Prompt":
         return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
+    if a[0] in PARENTS and b == STRING:  # L-3.3.16
+        return message
     if b[0] == "Nilable" and a[0] == "Option" and present(b[1]):
         convert(a[1], b[1])
         return lambda value: value.payload[0] if value.payload else None
@@ -116,6 +130,8 @@ def convert(a: Type, b: Type) -> Any:
         return lambda value: NONE if a == NIL else some(inner(value) if inner else value)
     if a[0] == b[0] and b != ("Function", NIL):
         inners = [convert(x, y) for x, y in zip(a[1:], b[1:], strict=False)]
+        if a[0] == "Result" and prune(a[2])[0] in PARENTS and prune(b[2]) == STRING:  # L-3.3.17
+            return lambda made: err(message(made.payload[0])) if is_error(made) else made
         if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None

@@ -56,6 +56,7 @@ from ..ops import (
     store_index,
     store_member,
     sub,
+    try_cast,
     with_element,
     write_element,
 )
@@ -453,7 +454,8 @@ NUMBERS = {
     "SWAP": 367,
     "TOOL": 368,
     "TRUE": 369,
-    "WRAP": 370,
+    "TRY_CAST": 370,
+    "WRAP": 371,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -651,6 +653,7 @@ MARKS = (
     (False, True),
     (False, True),
     (False, True),
+    (False, False),
     (False, False),
     (False, False),
     (False, False),
@@ -4057,8 +4060,8 @@ def run(machine, task):
                     overflow('+')
                 locs[o7] = v4
                 continue
-            if op < 281:
-                if op < 236:
+            if op < 282:
+                if op < 237:
                     if op < 205:
                         # MUL_INT
                         a = pop()
@@ -4068,24 +4071,24 @@ def run(machine, task):
                             continue
                         overflow('*')
                         continue
-                    if op < 206:
-                        # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
-                        o0, o1, o2, o3, o5 = arg
-                        v1 = getattr(locs[o2], o3)
-                        v2 = getattr(locs[o0], o1)
-                        v3 = v2 * v1 if v2 < v1 else v2 * v1
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('*')
-                        if v3 >= 0 and o5 > 0:
-                            v4 = v3 // o5
-                        else:
-                            v4 = int_div(v3, o5)
-                        push(tos)
-                        tos = v4
-                        ins, locs, cells, code = pop_frame()
-                        continue
                     if op < 221:
+                        if op < 206:
+                            # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
+                            o0, o1, o2, o3, o5 = arg
+                            v1 = getattr(locs[o2], o3)
+                            v2 = getattr(locs[o0], o1)
+                            v3 = v2 * v1 if v2 < v1 else v2 * v1
+                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('*')
+                            if v3 >= 0 and o5 > 0:
+                                v4 = v3 // o5
+                            else:
+                                v4 = int_div(v3, o5)
+                            push(tos)
+                            tos = v4
+                            ins, locs, cells, code = pop_frame()
+                            continue
                         if op < 209:
                             if op < 207:
                                 # INDEX_ARRAY
@@ -4240,6 +4243,18 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
+                    if op >= 234:
+                        if op < 235:
+                            # ERR
+                            tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                            continue
+                        if op < 236:
+                            # ERR_FROM
+                            failed = pop()
+                            tos = Err(tos, failed.way if type(failed) is Err else ())
+                            continue
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
                     if op < 226:
                         if op < 225:
                             # CONST__JUMP_UNLESS
@@ -4326,24 +4341,11 @@ def run(machine, task):
                         a = pop()
                         tos = a == tos
                         continue
-                    if op < 234:
-                        if op < 233:
-                            # EQ_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 == tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # EQ_INT__JUMP_UNLESS
+                    if op < 233:
+                        # EQ_INT__JUMP_IF
                         o1, = arg
                         v1 = pop()
-                        if not (v1 == tos):
+                        if (v1 == tos):
                             tos = pop()
                             ins, cost = o1
                             fuel -= cost
@@ -4352,23 +4354,24 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 235:
-                        # ERR
-                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                    # EQ_INT__JUMP_UNLESS
+                    o1, = arg
+                    v1 = pop()
+                    if not (v1 == tos):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # ERR_FROM
-                    failed = pop()
-                    tos = Err(tos, failed.way if type(failed) is Err else ())
+                    tos = pop()
                     continue
-                if op < 259:
+                if op < 260:
                     if op < 241:
-                        if op < 238:
-                            if op < 237:
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
                         if op < 239:
+                            if op < 238:
+                                # FAIL_MATCH
+                                raise Panic("P009", f"no arm matches {debug(tos)}")
                             # FALSE
                             push(tos)
                             tos = False
@@ -4494,6 +4497,14 @@ def run(machine, task):
                         locs[o1] = v3
                         tos = pop()
                         continue
+                    if op >= 258:
+                        if op < 259:
+                            # IS_ABSENT
+                            tos = tos is None or tos is NONE_VALUE
+                            continue
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
                     if op < 257:
                         # INDEX_OWN
                         object = pop()
@@ -4509,23 +4520,15 @@ def run(machine, task):
                             pass
                         tos = value
                         continue
-                    if op < 258:
-                        # INT_TO_FLOAT
-                        tos = float(tos) if type(tos) is int else tos
-                        continue
-                    # IS_ABSENT
-                    tos = tos is None or tos is NONE_VALUE
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
                     continue
                 if op < 264:
-                    if op < 261:
-                        if op < 260:
-                            # IS_ERR
-                            tos = type(tos) is Err
-                            continue
-                        # IS_ERROR
-                        tos = arg.matches(tos)
-                        continue
                     if op < 262:
+                        if op < 261:
+                            # IS_ERROR
+                            tos = arg.matches(tos)
+                            continue
                         # IS_NIL
                         tos = tos is None
                         continue
@@ -4535,30 +4538,6 @@ def run(machine, task):
                         continue
                     # IS_SOME
                     tos = type(tos) is Some
-                    continue
-                if op >= 278:
-                    if op < 279:
-                        # LOAD__ADD_FLOAT
-                        o0, = arg
-                        tos = (tos + locs[o0] + -0.0)
-                        continue
-                    if op < 280:
-                        # LOAD__CONST__ADD_INT
-                        o0, o1 = arg
-                        v1 = locs[o0] + o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        tos = v1
-                        continue
-                    # LOAD__CONST__GE_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] >= o1):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
                     continue
                 if op < 266:
                     if op < 265:
@@ -4656,6 +4635,40 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
+                if op >= 280:
+                    if op < 281:
+                        # LOAD__CONST__GE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] >= o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__CONST__GT_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] > o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 278:
+                    if op < 279:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    # LOAD__CONST__ADD_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    push(tos)
+                    tos = v1
+                    continue
                 if op < 276:
                     # LOAD_OWN__LOAD__INDEX_OWN
                     o0, o1 = arg
@@ -4719,20 +4732,10 @@ def run(machine, task):
                 if debt:
                     fuel = machine.pay_debt(fuel)
                 continue
-            if op < 326:
-                if op < 304:
+            if op < 327:
+                if op < 305:
                     if op < 293:
                         if op < 284:
-                            if op < 282:
-                                # LOAD__CONST__GT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] > o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
                             if op < 283:
                                 # LOAD__CONST__LE_INT__JUMP_UNLESS
                                 o0, o1, o3 = arg
@@ -4847,6 +4850,30 @@ def run(machine, task):
                         push(tos)
                         tos = v2
                         continue
+                    if op >= 302:
+                        if op < 303:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        if op < 304:
+                            # LOAD__LOAD__MUL_FLOAT
+                            o0, o1 = arg
+                            push(tos)
+                            tos = (locs[o0] * 1.0 * locs[o1])
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                        continue
                     if op < 295:
                         if op < 294:
                             # LOAD__INDEX_ARRAY__GET_FIELD
@@ -4909,25 +4936,6 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        continue
-                    if op >= 302:
-                        if op < 303:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            locs[o3] = v3
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] * 1.0 * locs[o1])
                         continue
                     if op < 300:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
@@ -4995,12 +5003,12 @@ def run(machine, task):
                     setattr(v7, o11, v4)
                     continue
                 if op >= 323:
-                    if op < 324:
-                        # MCP
-                        push(tos)
-                        tos = arg
-                        continue
                     if op < 325:
+                        if op < 324:
+                            # MCP
+                            push(tos)
+                            tos = arg
+                            continue
                         # MEMBER_OWN
                         value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                         if getattr(value, 'shared', False):
@@ -5008,7 +5016,12 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    # MEMORY
+                    if op < 326:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MODEL
                     push(tos)
                     tos = arg
                     continue
@@ -5106,22 +5119,6 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op < 306:
-                    if op < 305:
-                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                        o0, o1 = arg
-                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                        continue
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
                 if op >= 311:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
@@ -5148,6 +5145,17 @@ def run(machine, task):
                         overflow('-')
                     push(tos)
                     tos = v1
+                    continue
+                if op < 306:
+                    # LOAD__LOAD__MUL_INT
+                    o0, o1 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v3
                     continue
                 if op < 307:
                     # LOAD__LOAD__MUL_INT__STORE
@@ -5182,24 +5190,19 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 349:
+            if op < 350:
                 if op < 332:
-                    if op < 328:
-                        if op < 327:
-                            # MODEL
-                            push(tos)
-                            tos = arg
+                    if op < 329:
+                        if op < 328:
+                            # MUL
+                            a = pop()
+                            tos = mul(a, tos)
                             continue
-                        # MUL
+                        # NE
                         a = pop()
-                        tos = mul(a, tos)
+                        tos = not equal(a, tos)
                         continue
                     if op < 330:
-                        if op < 329:
-                            # NE
-                            a = pop()
-                            tos = not equal(a, tos)
-                            continue
                         # NEG
                         tos = negate(tos)
                         continue
@@ -5372,15 +5375,28 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                # PRINTLN
+                if op < 349:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
                 push(tos)
                 new = st[len(st) - arg:]
                 del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "\n")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
+                continue
             if op >= 366:
                 if op < 368:
                     if op < 367:
@@ -5398,18 +5414,50 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 369:
-                    # TOOL
-                    push(tos)
-                    tos = arg
-                    continue
                 if op < 370:
+                    if op < 369:
+                        # TOOL
+                        push(tos)
+                        tos = arg
+                        continue
                     # TRUE
                     push(tos)
                     tos = True
                     continue
+                if op < 371:
+                    # TRY_CAST
+                    tos = try_cast(tos, arg)
+                    continue
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
+                continue
+            if op < 354:
+                if op < 352:
+                    if op < 351:
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
+                        continue
+                    # REM_INT
+                    a = pop()
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
+                    continue
+                if op < 353:
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                # SETTLE
+                value = machine.settle(task, tos, len(frames))
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
                 continue
             if op >= 362:
                 if op < 364:
@@ -5459,47 +5507,6 @@ def run(machine, task):
                 # STORE_CELL
                 cells[arg].value = tos
                 tos = pop()
-                continue
-            if op < 351:
-                if op < 350:
-                    # RACE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.race(task, new)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                # REM
-                a = pop()
-                tos = rem(a, tos)
-                continue
-            if op < 354:
-                if op < 352:
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 353:
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                # SETTLE
-                value = machine.settle(task, tos, len(frames))
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
                 continue
             if op < 356:
                 if op < 355:

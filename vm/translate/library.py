@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
+    from ..stores import HashStore
+
 
 def blank(kind: type) -> Any:
     """What makes an instance with nothing in it; the fastest that CPython has for a class with a constructor."""
@@ -131,6 +133,20 @@ def taken_out(value: Any) -> Any:
     return value
 
 
+def put_in_store(store: HashStore, key: Any, value: Any) -> None:
+    """`set` of a hashmap. What somebody has to be told of, or a file follows, is left before anything has happened."""
+    if store.watchers or store.path is not None:
+        raise Leave
+    store.put(key, value)
+
+
+def drop_from_store(store: HashStore, key: Any) -> bool:
+    """`delete`, in the same way."""
+    if store.watchers or store.path is not None:
+        raise Leave
+    return store.items.pop(key if type(key) is str else key_of(key), End) is not End
+
+
 def not_a_bool(value: Any) -> NoReturn:
     raise not_bool(value)
 
@@ -167,7 +183,7 @@ NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
-        number, numbered, popped, taken_out, key_of, key_not_found, map_store,
+        number, numbered, popped, put_in_store, drop_from_store, taken_out, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
         own_plain, owned, begun, longer, marked, thrown,

@@ -10,7 +10,7 @@ from .containers import Array, Map, Queue, Set, Stack, elements
 from .descriptors import type_text
 from .display import brief, display
 from .enums import EnumValue
-from .errors import ErrorValue, is_family
+from .errors import ErrorValue, is_family, make_error
 from .functions import Closure
 from .handles import ModelRef, ToolRef
 from .limits import limits, nesting_too_deep
@@ -150,6 +150,16 @@ def cast(value: Any, descriptor: Descriptor) -> Any:
     """`value as T` (L-3.5): conversions to scalars, a deep check to anything else; P008."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
+
+
+def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
+    """The same, as a Result: what would be P008 is a RuntimeError (L-3.5.8)."""
+    try:
+        return Ok(cast(value, descriptor))
+    except Panic as panic:
+        if panic.code != "P008":
+            raise
+        return Err(make_error("RuntimeError", None, (panic.message,)))
 
 
 class Conformer:
