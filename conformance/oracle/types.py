@@ -8,8 +8,8 @@ that is still open (L-3.2.2, L-3.2.6).
 import base64
 import functools
 
-from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display, err,
-    head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
+    err, head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
