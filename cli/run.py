@@ -93,6 +93,7 @@ def execute(arguments: argparse.Namespace) -> int:
     try:
         host = host_of(arguments, arguments.file, program=program)
         host.code_cache = code_cache(arguments)
+        host.stdin = system_input
         session = Session(program, host)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
@@ -104,6 +105,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(arguments.file, outcome, session)
+
+
+def system_input() -> Any:
+    """Standard input for `std::io` (L-7.11); closed, it is at its end."""
+    from ..runtime.standard_input import Scripted, SystemInput
+
+    return Scripted() if sys.stdin is None else SystemInput(sys.stdin)
 
 
 def code_cache(arguments: argparse.Namespace) -> CodeCache | None:

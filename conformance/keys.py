@@ -231,6 +231,11 @@ def _file(program: Program, args: list[str], value: str, place: Place) -> None:
     program.fs[path] = take_string(rest)[0]
 
 
+@key("stdin")
+def _stdin(program: Program, args: list[str], value: str, place: Place) -> None:
+    program.stdin = take_string(value)[0]
+
+
 @key("env")
 def _env(program: Program, args: list[str], value: str, place: Place) -> None:
     name, rest = take_word(value)

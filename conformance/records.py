@@ -144,6 +144,7 @@ class Program:
     scripts: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     fs: dict[str, str] = field(default_factory=dict)
+    stdin: str | None = None
     connections: Json = field(default_factory=dict)
     memories: Json = field(default_factory=dict)
     image: bytes | None = None

@@ -91,6 +91,7 @@ def _run_message(program: Program, route: str) -> Json:
         "limits": program.limits,
         "env": program.env,
         "fs": program.fs,
+        "stdin": program.stdin,
         "connections": program.connections,
         "memories": program.memories,
         "listen": program.runtime_channels,

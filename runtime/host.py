@@ -55,7 +55,8 @@ class Host:
     add stores of memories by name (M-8.3); with `volatile` no memory outlives the session (M-8.15). `embedders` replace or
     add embedders by name (M-10.16). `summarizers`: by the names that `.summary("NAME")` says (M-9.1); `token_counter` counts
     entries in place of the default counter (M-11.1).
-    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2).
+    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2). `stdin` gives
+    where `std::io` reads (`standard_input.py`), None: the program has no standard input.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Host:
         summarizers: Mapping[str, Any] | None = None,
         token_counter: Any = None,
         code_cache: CodeCache | None = None,
+        stdin: Callable[[], Any] | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
@@ -142,4 +144,5 @@ class Host:
         self.summarizers = summarizers or {}
         self.token_counter = token_counter
         self.code_cache = code_cache
+        self.stdin = stdin
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too

@@ -18,6 +18,7 @@ from ..runtime import permissions
 from ..runtime.budgets import Account
 from ..runtime.code_cache import CodeCache
 from ..runtime.host import Host
+from ..runtime.standard_input import Scripted, SystemInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ class Options(TypedDict, total=False):
     give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
     `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
     `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
+    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
     """
 
     permissions: Permissions | None
@@ -200,6 +202,7 @@ class Options(TypedDict, total=False):
     summarizers: Mapping[str, Any]
     token_counter: Any
     code_cache: str | os.PathLike[str] | None
+    stdin: str | bytes | Any
 
 
 class _Network:
@@ -253,7 +256,15 @@ def host_of(
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
         code_cache=None if folder is None else CodeCache(os.fspath(folder)),
+        stdin=_input_of(options.get("stdin")),
     )
+
+
+def _input_of(given: Any) -> Callable[[], Any] | None:
+    if given is None:
+        return None
+    content = given.encode() if isinstance(given, str) else given
+    return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
 PRICES: Sequence[str] = ("input_per_million", "output_per_million")
@@ -320,6 +331,10 @@ RULES: dict[str, Rule] = {
     "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
     "summarizers": _mapping("names to summarizers", *_having("fold")),
     "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),
+    "stdin": Rule(
+        lambda value: isinstance(value, str | bytes | None) or callable(getattr(value, "fileno", None)),
+        "a str, bytes, a file with a descriptor such as sys.stdin, or None",
+    ),
     "code_cache": Rule(_one_of((str, os.PathLike), None), "the path of a directory, or None"),
 }
 

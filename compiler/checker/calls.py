@@ -58,7 +58,7 @@ from .trait_calls import Chosen, named_method
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
-LENGTHS = ("String", "Array", "Map", "Tuple", "Range")
+LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range")
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:

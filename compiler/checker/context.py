@@ -35,7 +35,7 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
-from .mismatch import explain, number_help
+from .mismatch import MILLISECONDS, explain, milliseconds_help, number_help
 from .open_types import learn
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
@@ -368,6 +368,8 @@ class Checker:
             help = f"`{filled.name}` has the type of its first use; for several kinds: `let mut {filled.name}: {any_of};`"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
+        elif (found, wanted) == (FLOAT, INT) and expected.place in MILLISECONDS:
+            help = milliseconds_help(node, self.text(node)[1:-1])
         else:
             help = explain(found, wanted)
         where = f" for {expected.place}" if expected.place else ""

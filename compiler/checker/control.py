@@ -9,7 +9,25 @@ from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import Local
-from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, OPEN, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
+from ..types import (
+    ANY,
+    BOOL,
+    BYTES,
+    CHUNK,
+    INT,
+    NEVER,
+    NIL,
+    OPEN,
+    RANGE,
+    STREAM,
+    STRING,
+    Generic,
+    Nilable,
+    Nominal,
+    Tuple,
+    Type,
+    error,
+)
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .emits import answer_in
 from .exhaustiveness import check_arms
@@ -259,7 +277,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return Tuple(tuple(map(close, entry)))
     if is_text(type_):
         return STRING
-    if type_ == RANGE:
+    if type_ in (RANGE, BYTES):
         return INT
     if type_ == STREAM:
         return CHUNK

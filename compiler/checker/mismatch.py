@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from .. import ast
 from ..types import ANY, FLOAT, INT, PROMPT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
@@ -56,6 +57,17 @@ def number_help(text: str | None, wanted: Type) -> str:
     if text is not None and form.fullmatch(text):
         return f"write the number without quotes: `{text}`"
     return f"write a number literal, or parse the text: `.{method}()?`"
+
+
+# Parameters that count milliseconds, where people write seconds.
+MILLISECONDS = ("parameter `ms`", "parameter `timeout_ms`")
+
+
+def milliseconds_help(node: ast.Expr, text: str) -> str:
+    """For a Float where milliseconds are asked for: a cast would make 0 of half a second."""
+    if isinstance(node, ast.FloatLiteral) and (node.value * 1000).is_integer():
+        return f"it counts milliseconds: `{int(node.value * 1000)}`"
+    return f"it counts milliseconds: `({text} * 1000.0) as Int`"
 
 
 def explain(found: Type, wanted: Type) -> str | None:

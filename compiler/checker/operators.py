@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
+from ..types import ANY, BOOL, BYTES, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .comparisons import comparable, lift
 from .context import FREE, Checker, Expected, ExpressionRule
 from .mismatch import absent_help, condition_help
@@ -48,8 +48,10 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
 
 def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
     help = absent_help(left) or absent_help(right)
-    if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)):
+    if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)) and BYTES not in (left, right):
         help = "use `${…}` or `.to_string()`"
+    elif help is None and operator == "+" and BYTES in (left, right):
+        help = "bytes are added to bytes: `.to_bytes()` makes them of a text"
     elif help is None and NIL in (left, right):
         help = "a function without `-> T` returns nothing, which is `nil`"
     elif help is None and operator == "*" and is_text(left) and right == INT:
@@ -85,6 +87,8 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
     if operator == "+" and STRING in (left, right):
         other = right if left == STRING else left
         return STRING if other in (STRING, ANY, NEVER) else None
+    if operator == "+" and left == BYTES and right in (BYTES, NEVER):
+        return BYTES
     if ANY in (left, right):
         return ANY
     if right == NEVER:

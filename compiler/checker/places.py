@@ -12,7 +12,7 @@ from ..decisions import FieldByName, FieldByPosition, FieldOfError
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean, listed
 from ..symbols import ConstSymbol, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
-from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
+from ..types import ANY, BYTES, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .contexts import slot_in, slot_member
@@ -200,7 +200,7 @@ def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> 
 def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
     """Stores and collections with keys are asked by methods."""
     if lookup(kind_of(receiver), "get") is None:
-        return "strings, arrays, tuples, ranges and maps have elements"
+        return "strings, bytes, arrays, tuples, ranges and maps have elements"
     what, key = c.text(node.receiver)[1:-1], c.text(node.index)[1:-1]
     writes = f", write with `{what}.set({key}, …)`" if lookup(kind_of(receiver), "set") is not None else ""
     return f"read with `{what}.get({key})`{writes}"
@@ -213,6 +213,8 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
         return items[0] if by_int and found != ANY else receiver if by_range else ANY if by_int else None
     if is_text(receiver):
         return STRING if by_int or by_range else None
+    if receiver == BYTES:
+        return INT if by_int else BYTES if by_range else None
     if receiver == RANGE:
         return INT if by_int else None
     if isinstance(receiver, Tuple) and by_int:
@@ -285,7 +287,7 @@ def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
     inner = _ungrouped(target)
     if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
         receiver = inner.receiver.type
-        if is_text(receiver) or receiver == RANGE or inner.index.type == RANGE:
+        if is_text(receiver) or receiver in (RANGE, BYTES) or inner.index.type == RANGE:
             c.report(
                 "E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned",
                 help="make a new value and assign the whole",

@@ -57,6 +57,14 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
         "seconds": Nilable(FLOAT),
     },
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
+    "Url": {
+        "scheme": STRING, "user": Nilable(STRING), "host": STRING, "port": Nilable(INT), "path": STRING,
+        "query": Nilable(STRING), "fragment": Nilable(STRING),
+    },
+    "DateTime": {
+        "year": INT, "month": INT, "day": INT, "hour": INT, "minute": INT, "second": INT, "millisecond": INT,
+        "offset_minutes": INT, "zone": STRING,
+    },
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
 

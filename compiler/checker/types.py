@@ -18,7 +18,7 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
+from ..types import ANY, BOOL, BYTES, INT, NIL, STRING, Generic, Simple, Type, Union
 from .bounds import require_bounds
 from .context import Checker
 from .relations import ERRONEOUS, nilable
@@ -176,10 +176,10 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
 
 
 def usable_key(type_: Type) -> bool:
-    return type_ in (STRING, INT, BOOL, ANY) or isinstance(type_, (Union, types.Open))
+    return type_ in (STRING, INT, BOOL, BYTES, ANY) or isinstance(type_, (Union, types.Open))
 
 
 def check_key_type(c: Checker, node: ast.Node, type_: Type) -> None:
-    """Keys are String, Int, Bool, a string union or Any (L-3.1.5)."""
+    """Keys are String, Int, Bool, Bytes, a string union or Any (L-3.1.5)."""
     if not usable_key(type_):
         c.report("E2019", node.span, f"`{type_}` cannot be a key", help="use String, Int or Bool")

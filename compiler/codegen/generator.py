@@ -240,7 +240,7 @@ class Generator:
 
 
 PLAIN = {
-    "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
+    "Int", "Float", "String", "Bool", "Nil", "Range", "Bytes", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
     "Memory", "KeyedMemory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef",
 }  # fmt: skip
 

@@ -108,6 +108,7 @@ ASSOCIATED: dict[tuple[str, str], str] = {
     ("Option", "None"): "write `None`",
     ("Result", "Ok"): "write `Ok(x)`",
     ("Result", "Err"): "write `Err(e)`",
+    ("Bytes", "new"): 'write `Bytes::from_string("")`',
     **dict.fromkeys((("String", "new"), ("String", "from")), 'write a string literal: `""`'),
 }
 

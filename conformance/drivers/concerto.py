@@ -35,6 +35,7 @@ from concerto.runtime.providers.base import Provider
 from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.host import Host
 from concerto.runtime.session import Outcome, Session
+from concerto.runtime.standard_input import Scripted
 from concerto.runtime.suspension import Snapshots, Told, resume
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
@@ -266,6 +267,7 @@ class World:
             random_bits=chance.getrandbits,
             secure_bytes=random.Random(chance.random()).randbytes,
             args=op.get("args", []),
+            stdin=None if op.get("stdin") is None else lambda: Scripted(op["stdin"].encode()),
             permissions=permissions_of(op),
             folder=folder,
             network=AskingNetwork(self.runner),

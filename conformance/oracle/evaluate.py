@@ -401,10 +401,12 @@ class Evaluator(Calls):
 
 def element_type(t: Type) -> Type:
     """Of what stands at an index, and of what a loop walks."""
-    plain = {"Range": INT, "String": STRING, "Map": ("Tuple", *t[1:])}.get(t[0], ANY)
+    plain = {"Range": INT, "Bytes": INT, "String": STRING, "Map": ("Tuple", *t[1:])}.get(t[0], ANY)
     return joined(t[1:]) if t[0] == "Tuple" else t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else plain
 
 
 def _arithmetic_type(op: str, a: Type, b: Type) -> Type:
     both = (prune(a), prune(b))
+    if both == (("Bytes",), ("Bytes",)):
+        return ("Bytes",)
     return STRING if op == "+" and STRING in both else ANY if ANY in both else INT if both == (INT, INT) else FLOAT

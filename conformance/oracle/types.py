@@ -5,10 +5,11 @@ type, or the set of a union of literals; a function type is `("Function", result
 that is still open (L-3.2.2, L-3.2.6).
 """
 
+import base64
 import functools
 
-from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display, err,
-    head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
+    err, head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
@@ -30,7 +31,7 @@ class Param:
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
 STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
-PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
+PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Bytes", "Number", *PARENTS}
 
 
 def prune(t: Type) -> Type:
@@ -195,7 +196,7 @@ def show(t: Type) -> str:
 
 # ---------------------------------------------------------------- values rebuilt by a type
 
-MAYBE_FALSE = (bool, type(None), int, float, str, Arr, Map, Tup)
+MAYBE_FALSE = (bool, type(None), int, float, str, bytes, Arr, Map, Tup)
 
 
 def cast(value: Any, t: Type) -> Any:
@@ -211,7 +212,9 @@ def cast(value: Any, t: Type) -> Any:
 
 
 def scalar(text: str, t: Type) -> Any:
-    """What a text is as an Int, Float or Bool, or the text."""
+    """What a text is as an Int, Float, Bool or Bytes, or the text."""
+    if t == ("Bytes",):
+        return base64.b64decode(text, validate=True)
     parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
     return parsed.payload[0] if is_good(parsed) else text == "true" if t == BOOL and text in ("true", "false") else text
 
@@ -250,6 +253,10 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
     if isinstance(value, Map) and hasattr(head, "parts"):
         return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
+    if type(value) is str and getattr(head, "variants", None):
+        return _named(value, t, path)
+    if type(value) is str and head == "Bytes":
+        return scalar(value, t)
     if not has_kind(value, t):
         assert not isinstance(head, frozenset), "the text of a mismatch"
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
@@ -265,6 +272,15 @@ def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = 
         elif defaults[name] is None:
             raise Failure(None, f"missing field `{name}` of {show(t)} at {path}")
     return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
+
+
+def _named(name: str, t: Type, path: str) -> Case:
+    """A variant that holds nothing by its name (L-5.1.21)."""
+    units = [variant for variant in t[0].variants if not t[0].parts(t, variant)]
+    if name not in units:
+        among = " as one of " + ", ".join(map(quoted, units)) if units else ""
+        raise Failure(None, f"expected {show(t)}{among}, found {quoted(name[:40])} at {path}")
+    return Case(t[0], name, None)
 
 
 def _case(value: Map, t: Type, default: Any, path: str) -> Case:

@@ -35,6 +35,8 @@ FAMILIES = {
     "log": "log",
     "env": "environment",
     "file": "files",
+    "io": "standard_input",
+    "date": "dates",
     "http": "http",
     "schema": "schemas",
     "pipeline": "pipelines",

@@ -107,7 +107,7 @@ def doubled(times: int) -> list[Any]:
     [
         ("number", 10**5000), ("number", -(10**400)), ("whole", 10**5000), ("whole", 2**63), ("any", 10**5000),
         ("any", [10**5000]), ("any", {"k": [10**5000]}), ("any", looped()), ("any", Raising()), ("any", Texts([1])),
-        ("any", {Unsaid: 1}), ("any", b"abc"), ("any", (n for n in range(3))), ("any", object()), ("any", range(3)),
+        ("any", {Unsaid: 1}), ("any", (n for n in range(3))), ("any", object()), ("any", range(3)),
         ("any", 1j), ("text", b"abc"), ("number", "1"), ("number", True), ("any", [0] * 1_000_001),
     ],
     ids=lambda value: value if type(value) is str else type(value).__name__,

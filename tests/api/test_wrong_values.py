@@ -61,6 +61,7 @@ WRONG = [
     ({"summarizers": {"x": 1}}, "summarizers of 'x' is of the type int; it is an object with the method fold"),
     ({"token_counter": 3}, "token_counter is 3; it is an object with the method count, or None"),
     ({"code_cache": True}, "code_cache is True; it is the path of a directory, or None"),
+    ({"stdin": 3}, "stdin is 3; it is a str, bytes, a file with a descriptor such as sys.stdin, or None"),
     ({"tier": "zz"}, "tier is 'zz'; it is 'interp' or 'both'"),
     ({"tier": ["interp"]}, "tier is ['interp']; it is 'interp' or 'both'"),
 ]

@@ -42,6 +42,7 @@ from ..values import (
     key_of,
     make_set,
 )  # fmt: skip
+from ..values.binary import base64_of, from_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
 from ..values.records import RECORDS, Response
 from .errors import SnapshotError, misshapen
@@ -244,6 +245,30 @@ def _wrapper(cls: type) -> Kind:
     return Kind(cls.__name__.lower(), (cls,), lambda value: (value.value,), lower, build)
 
 
+def _lower_bytes(w: Writer, value: bytes) -> list[Any]:
+    """Base64, or pieces of it with names of secrets between them (G-10.3): secrets are looked for as the texts that they are."""
+    parts = w.secrets.split(value.decode("latin-1"))
+    if len(parts) == 1:
+        return [base64_of(value)]
+    return [[part if at % 2 else base64_of(part.encode("latin-1")) for at, part in enumerate(parts)]]
+
+
+def _build_bytes(r: Reader, given: Any) -> bytes:
+    if type(given) is list:
+        parts = list(map(r.text, given))
+        if len(parts) % 2 == 0:
+            raise misshapen("Bytes that end in a secret's name")
+        return b"".join(r.secrets.value(part).encode() if at % 2 else _of_base64(part) for at, part in enumerate(parts))
+    return _of_base64(r.text(given))
+
+
+def _of_base64(text: str) -> bytes:
+    found = from_base64(text)
+    if type(found) is not bytes:
+        raise misshapen("Bytes that are no base64")
+    return found
+
+
 def _lower_err(w: Writer, value: Err) -> list[Any]:
     return [getattr(value, "shared", False), w.place(value.value), *lowered_way(w, value.way)]
 
@@ -403,6 +428,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("builder", (ModelBuilder,), _builder_parts, _lower_builder, _build_builder),
     Kind("task", (TaskHandle,), _nothing, _lower_task, _build_task),
     Kind("stream", (Stream,), lambda value: (value.response, value.failure), _lower_stream, _build_stream),
+    Kind("bytes", (bytes,), _nothing, _lower_bytes, _build_bytes),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number

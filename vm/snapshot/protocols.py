@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 
     class Writer(Protocol):
+        secrets: Secrets
         program: Program
 
         def place(self, value: Any) -> Any: ...
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         def task(self, task: Task) -> int: ...
 
     class Reader(Protocol):
+        secrets: Secrets
         program: Program
         layout: Layout
         streams: dict[str, Stream]

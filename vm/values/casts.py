@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CLASSES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (float,), "string": (str,), "bool": (bool,), "nil": (type(None),), "range": (RangeValue,),
     "array": (Array,), "map": (Map,), "option": (Some, NoneOption), "result": (Ok, Err), "fn": (Closure,),
-    "prompt": (Prompt,), "set": (Set,), "queue": (Queue,), "stack": (Stack,),
+    "prompt": (Prompt,), "bytes": (bytes,), "set": (Set,), "queue": (Queue,), "stack": (Stack,),
 }
 
 
@@ -109,11 +109,11 @@ def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def truth(value: Any) -> bool:
-    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` (L-3.5.4)."""
+    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return bool(value.items)
-    if kind is bool or kind is int or kind is float or kind is str or kind is tuple:
+    if kind is bool or kind is int or kind is float or kind is str or kind is tuple or kind is bytes:
         return bool(value)
     return not (value is None or value is NONE or kind is Err)
 

@@ -228,11 +228,25 @@ BudgetLeft = _record(
         "seconds": ("nilable", _FLOAT),
     },
 )  # fmt: skip
+Url = _record(
+    "Url",
+    {
+        "scheme": _STRING, "user": ("nilable", _STRING), "host": _STRING, "port": ("nilable", _INT), "path": _STRING,
+        "query": ("nilable", _STRING), "fragment": ("nilable", _STRING),
+    },
+)  # fmt: skip
+DateTime = _record(
+    "DateTime",
+    {
+        "year": _INT, "month": _INT, "day": _INT, "hour": _INT, "minute": _INT, "second": _INT, "millisecond": _INT,
+        "offset_minutes": _INT, "zone": _STRING,
+    },
+)  # fmt: skip
 
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
         Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
-        HttpResponse, RegexMatch, ModelUsage, BudgetLeft,
+        HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime,
     )
 }

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 STD_PREFIX = "std::"
 STD_MODULES = (
-    "budget", "call", "collections", "crypto", "env", "fmt", "fs", "http", "json", "log", "math", "prompt", "regex", "string",
-    "time", "usage",
+    "budget", "call", "collections", "crypto", "csv", "date", "encoding", "env", "fmt", "fs", "http", "io", "json", "log", "math",
+    "prompt", "regex", "string", "time", "url", "usage",
 )  # fmt: skip
 LIBRARY_MODULES = ("tools",)  # of which only the text of the library itself may call functions
 # Types that a module offers besides its functions, under the names the language knows them by.
@@ -25,6 +25,8 @@ STD_TYPES: dict[str, tuple[str, ...]] = {
     "http": ("HttpResponse",),
     "regex": ("RegexMatch",),
     "usage": ("ModelUsage",),
+    "url": ("Url",),
+    "date": ("DateTime",),
 }
 
 
