@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ..resolver.spelling import nearest
 from ..types import ANY, FLOAT, INT, PROMPT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
@@ -26,6 +27,12 @@ def absent_help(type_: Type) -> str | None:
     return None
 
 
+def nilable_help(method: str) -> str | None:
+    """For a method of Options that is called on a `T?`."""
+    what = {"is_some": "x != nil", "is_none": "x == nil", "unwrap_or": "x ?? default", "unwrap": "x ?? default", "expect": "x ?? default"}
+    return f"write `{what[method]}`: {ABSENCE_OF_NILABLE}" if method in what else None
+
+
 def condition_help(found: Type) -> str:
     """What makes a Bool of a value of another type."""
     match found:
@@ -39,7 +46,51 @@ def condition_help(found: Type) -> str:
             return "ask `is_ok()`"
         case Nilable():
             return "compare it: `!= nil`"
+        case Generic(name="Array" | "Map" | "Set" | "Stack" | "Queue"):
+            return "ask `!xs.is_empty()`"
     return "compare it, or cast it: `as Bool`"
+
+
+def negated_help(found: Type) -> str:
+    """What makes a Bool of the absence of a value of another type, for `!x`."""
+    match found:
+        case Simple(name="Int"):
+            return "compare it: `== 0`"
+        case Simple(name="String"):
+            return "compare it: `== \"\"`"
+        case Generic(name="Option"):
+            return "ask `is_none()`"
+        case Generic(name="Result"):
+            return "ask `is_err()`"
+        case Nilable():
+            return "compare it: `== nil`"
+        case Generic(name="Array" | "Map" | "Set" | "Stack" | "Queue"):
+            return "ask `xs.is_empty()`"
+    return "compare it, or cast it: `!(x as Bool)`"
+
+
+# Which of the two kinds of absence is meant, where one stands for the other (L-3.3.5).
+ABSENCE_OF_NILABLE = "a `T?` is the value itself or `nil`"
+ABSENCE_OF_OPTION = "an `Option<T>` is `Some(v)` or `None`"
+
+
+def generic_name(type_: Type) -> str:
+    return type_.name if isinstance(type_, Generic) else ""
+
+
+def _alternative(found: Type, wanted: Union) -> str:
+    """For a text that is none of those a union lists."""
+    known = [f'"{member}"' for member in wanted.members]
+    if isinstance(found, Union) and len(found.members) == 1:
+        near = nearest(next(iter(found.members)), wanted.members)
+        if near is not None:
+            return f'did you mean `"{near}"`?'
+    return f"write {_one_of(known)}"
+
+
+def _one_of(known: list[str]) -> str:
+    shown = [f"`{one}`" for one in known[:6]]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
 TEXT_FOR_ERROR = "use `throw`, or make an error: `RuntimeError::new(…)`"
@@ -70,7 +121,9 @@ def explain(found: Type, wanted: Type) -> str | None:
         case _, _ if found == RESPONSE and wanted == STRING:
             return "add `.text`"
         case Generic(name="Option", arguments=(Open(),)), Nilable():
-            return "write `nil` in place of `None`"
+            return f"write `nil` in place of `None`: {ABSENCE_OF_NILABLE}"
+        case Nilable(), Generic(name="Option") if found.inner == wanted.arguments[0]:
+            return f"write `match x {{ nil => None, v => Some(v) }}`: {ABSENCE_OF_OPTION}"
         case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
             return TEXT_FOR_ERROR
         case _, Nominal(kind="trait"):
@@ -78,7 +131,13 @@ def explain(found: Type, wanted: Type) -> str | None:
         case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
             return TEXT_FOR_ERROR
         case Generic(name="Option"), Nilable() if found.arguments[0] == wanted.inner:
-            return "write `… ?? nil`"
+            return f"write `… ?? nil`: {ABSENCE_OF_NILABLE}"
+        case Generic(name="Result"), Nominal() if found.arguments[0] == RESPONSE and wanted.kind == "schema":
+            return f"write `.execute_with_schema<{wanted}>(…)?`"
+        case Generic(name="Result"), _ if found.arguments[0] == RESPONSE and generic_name(wanted) != "Result":
+            return f"write `.execute_with_schema<{wanted}>(…)?` for a schema, `.execute(…)?.text` for its text"
+        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY) and not isinstance(found, Generic):
+            return "write it in brackets: `[…]`"
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
             return "use `?`, `??` with a default, or `match`"
         case Nilable(), _ if found.inner == wanted:
@@ -88,7 +147,7 @@ def explain(found: Type, wanted: Type) -> str | None:
         case _, Generic(name="Result") if wanted.arguments[1] == found:
             return "wrap it: `Err(…)`, or `throw` it"
         case _, Union():
-            return f"cast it: `as {wanted}`" if found == STRING else None
+            return f"cast it: `as {wanted}`" if found == STRING else _alternative(found, wanted)
         case Function(), _ if found.result == wanted:
             return "call it: `()`"
     if wanted == PROMPT:
@@ -96,7 +155,7 @@ def explain(found: Type, wanted: Type) -> str | None:
     if wanted == STRING:
         return "convert it: `.to_string()` or `${…}`"
     if wanted == INT and found == FLOAT:
-        return "cast it: `as Int`"
+        return "cast it: `as Int` drops the fraction, `.round()` rounds"
     if wanted in (INT, FLOAT) and found == STRING:
         return number_help(None, wanted)
     return None

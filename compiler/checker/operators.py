@@ -9,7 +9,7 @@ from .. import ast
 from ..symbols import StructSymbol
 from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .context import FREE, Checker, Expected, ExpressionRule
-from .mismatch import absent_help, condition_help
+from .mismatch import absent_help, condition_help, negated_help
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
 
@@ -23,7 +23,7 @@ def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
     found = c.infer(node.operand)
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
     if found not in legal:
-        help = absent_help(found) if node.operator == "-" else condition_help(found)
+        help = absent_help(found) if node.operator == "-" else negated_help(found)
         return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=help)
     if found is ERRONEOUS:
         return found
@@ -52,6 +52,15 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
         help = "write `.repeat(n)`"
     elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
         help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
+    elif help is None and operator in ORDER and left == BOOL and isinstance(node, ast.Binary) and isinstance(node.left, ast.Binary):
+        first, middle, last = (c.text(part)[1:-1] for part in (node.left, node.left.right, node.right))
+        help = f"write `{first} && {middle} {operator} {last}`"
+    elif help is None and operator == "*" and generic(left, "Array"):
+        help = "write `(0..n).map(|_| x)` for n times the same element"
+    elif help is None and operator in ("+", "-", "|", "&") and (generic(left, "Array") or generic(left, "Map") or generic(left, "Set")):
+        help = "write `xs.concat(ys)`" if generic(left, "Array") else "write `a.merge(b)`" if generic(left, "Map") else "write `a.union(b)`"
+    elif help is None and operator == "||" and BOOL not in (left, right):
+        help = "`||` takes Bools; a default of what may be absent is `x ?? default`, of an empty text `if x == \"\" { default } else { x }`"
     elif help is None and operator in LOGIC:
         help = condition_help(right if left == BOOL else left)
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)

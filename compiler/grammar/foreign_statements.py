@@ -151,5 +151,5 @@ _WORDS: dict[str, Callable[[ErrorPlace], str]] = {
 }
 # Words that begin an item elsewhere; there they are told as missing from the language.
 ITEMS = frozenset(
-    "class interface protocol import from include require def func fun function var export static package".split()
+    ["class", "interface", "protocol", "import", "from", "include", "require", "def", "func", "fun", "function", "var", "export", "static", "package"]
 )
