@@ -32,7 +32,8 @@ _ATTRIBUTE_HELP = {
 }
 _NO_ATTRIBUTES = "there are no attributes; decorators are written `@name`"
 
-_REFERENCE = re.compile(r"&(?:'\w+\s+)?(mut\s+)?([A-Za-z_]\w*|\[)")
+_REFERENCE = re.compile(r'&(?:\'\w+\s+)?(mut\s+)?([A-Za-z_]\w*|[\["])')
+_TYPES = {"Vec": "Array<…>", "HashMap": "Map<…>"}
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _TEMPLATE = re.compile(r"`([^`\n]{0,80})`")
 
@@ -71,10 +72,10 @@ def _of_a_reference(text: str, start: int) -> str:
         return f"write `{'mut ' if mutable else ''}self`"
     if name == "str":
         return "there are no references: write `String`"
-    if name == "[":
+    if name in ("[", '"'):
         return "there are no references, values are copied: leave out the `&`"
     whole = _NAME.match(text, found.start(2))
-    shown = whole[0] if whole is not None else name
+    shown = _TYPES.get(name) or (whole[0] if whole is not None else name)
     changed = "; what a function changes it gives back as its result" if mutable else ""
     return f"there are no references, values are copied: write `{shown}`{changed}"
 

@@ -75,7 +75,8 @@ def _check_count(
     missing = [f.name for f, v in zip(formals, matched.values, strict=True) if v is None and f.required]
     if positional > len(formals):
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given"
-        c.report("E2006", span, message, help=_piped_help(arguments, span) or _default_help(c, callee, arguments) or signature_help(formals))
+        help = _piped_help(arguments, span) or _default_help(c, callee, arguments) or signature_help(formals)
+        c.report("E2006", span, message, help=help)
         return False
     unknown = len(arguments) - len(matched.order)
     if missing and not unknown:

@@ -35,7 +35,7 @@ from ..symbols import (
 from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
 
 
 class Expected(NamedTuple):
@@ -368,11 +368,13 @@ def missing_value_help(body: ast.Node, result: Type) -> str:
     last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
     expression = last.expr if isinstance(last, ast.ExprStmt) else body
     if isinstance(expression, ast.If) and not has_final_else(expression):
-        return "the `if` has no `else`"
+        return "the `if` has no `else`: add `else { … }`, or a value behind it"
     if isinstance(last, ast.ExprStmt) and last.terminated and not isinstance(last.expr, ast.Assign):
         found = last.expr.type
         if found is not None and found not in (NIL, NEVER) and convert(found, result) is not MISMATCH:
             return "drop the `;` of the last expression"
+    if (generic(result, "Result") or (None,))[0] == NIL:
+        return "end with `Ok()`"
     return "end with a value or `return`"
 
 

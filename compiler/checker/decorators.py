@@ -17,13 +17,17 @@ from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, P
 
 # Decorators of other languages.
 ELSEWHERE = {
-    **dict.fromkeys(("dataclass", "dataclasses", "derive"), "drop it: a `struct` compares, copies and prints its fields by itself"),
+    **dict.fromkeys(("dataclass", "dataclasses", "derive"), "drop it: a `struct` compares and prints its fields by itself"),
     **dict.fromkeys(("staticmethod", "classmethod"), "drop it: a function without `self` belongs to the type: `T::f()`"),
     "property": "drop it: methods are called with brackets: `x.f()`",
     **dict.fromkeys(("pytest", "Test", "it"), 'write `@test("what it shows")`'),
-    **dict.fromkeys(("tool", "function_tool"), "tools are declared: `tool Name { description: \"…\", pub fn f(self) -> T { … } }`"),
-    **dict.fromkeys(("allow", "permission", "permissions"), "permissions are given from outside: `--allow-net`, or `[permissions]` of Concerto.toml"),
-    **dict.fromkeys(("cache", "lru_cache", "memoize"), "keep results in a hashmap: `hashmap seen: HashMap<String, Int> = HashMap::new();`"),
+    **dict.fromkeys(("tool", "function_tool"), 'declare it: `tool Name { description: "…", pub fn f(self) -> T { … } }`'),
+    **dict.fromkeys(
+        ("allow", "permissions"), "permissions come from outside: `--allow-net`, or `[permissions]` of Concerto.toml"
+    ),
+    **dict.fromkeys(
+        ("cache", "lru_cache", "memoize"), "keep results in a hashmap: `hashmap seen: HashMap<String, Int> = HashMap::new();`"
+    ),
 }
 Checked = list[tuple[str, dict[str, object]]]
 
@@ -36,7 +40,8 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
         name = node.name.text
         if name not in DECORATOR_PLACES:
             there = listed("decorators", [f"@{known}" for known, places in DECORATOR_PLACES.items() if place in places])
-            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATOR_PLACES) or there or f"drop it: {_article(place)} {place} takes none"
+            there = there or f"drop it: {_article(place)} {place} takes none"
+            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATOR_PLACES) or there
             c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
         elif place not in DECORATOR_PLACES[name]:
             places = ", ".join(DECORATOR_PLACES[name])

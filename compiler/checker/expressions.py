@@ -11,7 +11,6 @@ from .. import ast
 from ..resolver.everyday import NAMES
 from ..resolver.predeclared import STORES
 from ..resolver.scopes import ErroneousSymbol
-from ..resolver.spelling import did_you_mean
 from ..symbols import (
     AgentSymbol,
     AliasSymbol,
@@ -72,6 +71,7 @@ from .contexts import memory_type
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .memory import check_memory
+from .mismatch import alternative_help
 from .pipelines import pipeline_type
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
@@ -121,7 +121,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
         return wanted if isinstance(wanted, Union) else STRING
     return c.report(
         expected.code, node.span, f'expected `{wanted}`, found `"{node.value}"`',
-        help=did_you_mean(node.value, wanted.members),
+        help=alternative_help(node.value, wanted),
     )  # fmt: skip
 
 

@@ -8,11 +8,46 @@ from __future__ import annotations
 import re
 
 from ..resolver.spelling import nearest
-from ..types import ANY, FLOAT, INT, PROMPT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
+from ..types import (
+    ANY,
+    FLOAT,
+    INT,
+    MESSAGE,
+    PROMPT,
+    RESPONSE,
+    STRING,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Open,
+    Simple,
+    Type,
+    Union,
+    array,
+)  # fmt: skip
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
+
+
+def default_of(type_: Type) -> str:
+    """What may stand behind `??` for a value of the type."""
+    match type_:
+        case Simple(name="Int"):
+            return "0"
+        case Simple(name="Float"):
+            return "0.0"
+        case Simple(name="Bool"):
+            return "false"
+        case Simple(name="String"):
+            return '""'
+        case Generic(name="Array"):
+            return "[]"
+        case Generic(name="Map"):
+            return "{}"
+    return "default"
 
 
 def absent_help(type_: Type) -> str | None:
@@ -21,15 +56,16 @@ def absent_help(type_: Type) -> str | None:
         case Generic(name="Result"):
             return "add `?`, or use `match`"
         case Generic(name="Option"):
-            return "add `?`, use `??` with a default, or `match`"
+            return f"add `?`, write `x ?? {default_of(type_.arguments[0])}` for a default, or `match`"
         case Nilable():
-            return "use `??` with a default, or `match`"
+            return f"write `x ?? {default_of(type_.inner)}` for a default, or `match`"
     return None
 
 
 def nilable_help(method: str) -> str | None:
     """For a method of Options that is called on a `T?`."""
-    what = {"is_some": "x != nil", "is_none": "x == nil", "unwrap_or": "x ?? default", "unwrap": "x ?? default", "expect": "x ?? default"}
+    default = dict.fromkeys(("unwrap", "unwrap_or", "unwrap_or_else", "expect"), "x ?? default")
+    what = {"is_some": "x != nil", "is_none": "x == nil", **default}
     return f"write `{what[method]}`: {ABSENCE_OF_NILABLE}" if method in what else None
 
 
@@ -78,14 +114,11 @@ def generic_name(type_: Type) -> str:
     return type_.name if isinstance(type_, Generic) else ""
 
 
-def _alternative(found: Type, wanted: Union) -> str:
+def alternative_help(text: str, wanted: Union) -> str:
     """For a text that is none of those a union lists."""
-    known = [f'"{member}"' for member in wanted.members]
-    if isinstance(found, Union) and len(found.members) == 1:
-        near = nearest(next(iter(found.members)), wanted.members)
-        if near is not None:
-            return f'did you mean `"{near}"`?'
-    return f"write {_one_of(known)}"
+    near = nearest(text, wanted.members)
+    quoted = [f'"{member}"' for member in wanted.members]
+    return f"did you mean `{near}`?" if near is not None else f"write {_one_of(quoted)}"
 
 
 def _one_of(known: list[str]) -> str:
@@ -136,18 +169,20 @@ def explain(found: Type, wanted: Type) -> str | None:
             return f"write `.execute_with_schema<{wanted}>(…)?`"
         case Generic(name="Result"), _ if found.arguments[0] == RESPONSE and generic_name(wanted) != "Result":
             return f"write `.execute_with_schema<{wanted}>(…)?` for a schema, `.execute(…)?.text` for its text"
+        case _, Generic(name="Array") if wanted == array(MESSAGE) and found == STRING:
+            return "write `.execute(…)`, which takes a String"
         case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY) and not isinstance(found, Generic):
             return "write it in brackets: `[…]`"
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
-            return "use `?`, `??` with a default, or `match`"
+            return f"write `… ?? {default_of(wanted)}` for a default, `…?` to hand the absence on, or `match`"
         case Nilable(), _ if found.inner == wanted:
-            return "use `??` with a default, or `match`"
+            return f"write `… ?? {default_of(wanted)}` for a default, or `match`"
         case _, Generic(name="Result") if wanted.arguments[0] == found:
             return "wrap it: `Ok(…)`"
         case _, Generic(name="Result") if wanted.arguments[1] == found:
             return "wrap it: `Err(…)`, or `throw` it"
         case _, Union():
-            return f"cast it: `as {wanted}`" if found == STRING else _alternative(found, wanted)
+            return f"cast it: `as {wanted}`" if found == STRING else None
         case Function(), _ if found.result == wanted:
             return "call it: `()`"
     if wanted == PROMPT:

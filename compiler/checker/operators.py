@@ -42,6 +42,25 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     return result
 
 
+# What joins collections, by operator elsewhere and type.
+JOINING = {
+    ("*", "Array"): "(0..n).map(|_| x)", ("+", "Array"): "xs.concat(ys)", ("-", "Array"): "xs.filter(|x| !ys.contains(x))",
+    ("+", "Map"): "a.merge(b)", ("+", "Set"): "a.union(b)", ("-", "Set"): "a.difference(b)",
+}  # fmt: skip
+
+
+def kind_name(type_: Type) -> str:
+    return type_.name if isinstance(type_, Generic) else ""
+
+
+def _chained_help(c: Checker, node: ast.Expr) -> str | None:
+    """`a < b < c`."""
+    if not isinstance(node, ast.Binary) or not isinstance(node.left, ast.Binary):
+        return None
+    first, middle, last = (c.text(part)[1:-1] for part in (node.left, node.left.right, node.right))
+    return f"write `{first} && {middle} {node.operator} {last}`"
+
+
 def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
     help = absent_help(left) or absent_help(right)
     if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)):
@@ -52,15 +71,12 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
         help = "write `.repeat(n)`"
     elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
         help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
-    elif help is None and operator in ORDER and left == BOOL and isinstance(node, ast.Binary) and isinstance(node.left, ast.Binary):
-        first, middle, last = (c.text(part)[1:-1] for part in (node.left, node.left.right, node.right))
-        help = f"write `{first} && {middle} {operator} {last}`"
-    elif help is None and operator == "*" and generic(left, "Array"):
-        help = "write `(0..n).map(|_| x)` for n times the same element"
-    elif help is None and operator in ("+", "-", "|", "&") and (generic(left, "Array") or generic(left, "Map") or generic(left, "Set")):
-        help = "write `xs.concat(ys)`" if generic(left, "Array") else "write `a.merge(b)`" if generic(left, "Map") else "write `a.union(b)`"
+    elif help is None and operator in ORDER and left == BOOL:
+        help = _chained_help(c, node)
+    elif help is None and (joined := JOINING.get((operator, kind_name(left)))) is not None:
+        help = f"write `{joined}`"
     elif help is None and operator == "||" and BOOL not in (left, right):
-        help = "`||` takes Bools; a default of what may be absent is `x ?? default`, of an empty text `if x == \"\" { default } else { x }`"
+        help = "`||` takes Bools; for a default write `if x == \"\" { default } else { x }`, of what may be absent `x ?? default`"
     elif help is None and operator in LOGIC:
         help = condition_help(right if left == BOOL else left)
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)

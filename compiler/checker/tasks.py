@@ -63,7 +63,8 @@ AT_START = "await it in a function: `fn main() { … }`"
 
 def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     if not any(target.asynchronous for target in c.targets):
-        help = f"declare it `async`: `async fn {c.function_target.name.strip('`')}`" if c.function_target.kind != "none" else AT_START
+        name = c.function_target.name.strip("`")
+        help = f"declare it `async`: `async fn {name}`" if c.function_target.kind != "none" else AT_START
         c.report("E3016", node.span, "`await` outside async code", help=help)
     if node.tasks is not None:
         c.concurrent.append(node.tasks)

@@ -63,12 +63,13 @@ class ErrorPlace:
         """Whether a name stands here that an `=` or a value follows."""
         return self.kind() == "IDENT" and self.kind(1) in ("EQ", "IDENT", "STRING", "INT", "FLOAT", "TRUE", "FALSE", "LBRACKET")
 
-    def beyond_a_key(self, file: str) -> tuple[Span, str]:
+    def beyond_a_key(self, file: str, wanted: str = "") -> tuple[Span, str]:
         """The token behind the name, which is right, and what is said of it."""
         row = self.row + 1
         start, end = self.tokens.starts[row], self.tokens.ends[row]
         found = describe_found(self.kind(1), self.source.text[start:end]).removeprefix("a ").removeprefix("the ")
-        return Span(file, start, end), f"unexpected {found}: expected `:` behind the field name `{self.text()}`"
+        wanted = wanted or f"`:` behind the field name `{self.text()}`"
+        return Span(file, start, end), f"unexpected {found}: expected {wanted}"
 
     def found(self) -> str:
         start, end = self.range()
@@ -113,7 +114,8 @@ class ErrorPlace:
         """The program from one token to another, if it is short and on one line; else `…`."""
         if last < first or self.row + first < 0:
             return ELIDED
-        text = self.source.text[self.tokens.starts[self.row + first] : self.tokens.ends[min(self.row + last, len(self.tokens) - 1)]]
+        end = self.tokens.ends[min(self.row + last, len(self.tokens) - 1)]
+        text = self.source.text[self.tokens.starts[self.row + first] : end]
         return ELIDED if len(text) > LONGEST or "\n" in text or not text.strip() else text
 
     def rest(self, ahead: int = 0, *stops: str) -> str:

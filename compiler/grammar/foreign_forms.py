@@ -28,7 +28,7 @@ def of_a_loop(place: ErrorPlace, expected: set[str]) -> str | None:
         return "a `for` waits for the items of a stream by itself: `for x in xs { … }`"
     if kind == "IDENT" and place.text() == "of" and "IN" in expected:
         return f"write `for {place.word_before() or 'x'} in {place.rest(1, *BRACES)} {{ … }}`"
-    if place.before(1) == "FOR" and kind in BRACES:
+    if place.before(1) == "FOR" and kind in BRACES and place.kind(place.end(1, frozenset()) + 2) != "IN":
         return "write `loop { … }`"
     return _of_go(place) if "IN" in expected and place.before(2) == "FOR" else None
 
@@ -194,11 +194,14 @@ def _shapes(place: ErrorPlace, expected: set[str]) -> str | None:
         return "write each by itself: `const A: Int = 1;`"
     if kind in ("FN", "FNEXPR", "FNTYPE") and place.kind(1) == "LPAREN" and place.kind(2) == "IDENT" and "STRUCT" in expected:
         return f"methods stand in `impl {place.text(3)} {{ fn {place.text(5)}(self) {{ … }} }}`"
-    if kind in ("LT", "TLT") and place.before(2) in ("FN", "STRUCT", "IMPL", "TRAIT") and place.text(2) in ("extends", "implements"):
+    generic = kind in ("LT", "TLT") and place.before(2) in ("FN", "STRUCT", "IMPL", "TRAIT")
+    if generic and place.text(2) in ("extends", "implements"):
         return f"write the bound with `:`: `<{place.text(1)}: {place.text(3)}>`"
     if kind == "QUESTION" and place.kind(1) == "COLON" and "COLON" in expected and place.before(2) in ("LPAREN", "COMMA"):
         found = type_at(place, 2)
         return f"write `{name}: {found[0] if found else 'T'}? = nil`"
+    if kind == "DOT" and place.before(2) == "AT":
+        return "decorators are `@test`, `@describe(…)` and those of the language: drop the line"
     if place.text() in ("static", "public", "private", "override", "final", "abstract") and "FN" in expected:
         meant = "pub fn" if place.text() == "public" else "fn"
         return f"write `{meant} {place.text(2)}(…)` without `{place.text()}`"

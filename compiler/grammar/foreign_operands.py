@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .error_place import ELIDED, ErrorPlace
+from .error_place import ELIDED, LONGEST, ErrorPlace
 
 OPERATORS_WITH_EQUALS = {"QQ": "??", "POW": "**", "ANDAND": "&&", "OROR": "||"}
 _HOLE = re.compile(r"(?<!\{)\{([^{}:!]*)[^{}]*\}")
@@ -15,7 +15,11 @@ _PRINTING = ("println", "print", "eprintln", "eprint", "dbg")
 
 
 def of_an_operand(place: ErrorPlace, expected: set[str]) -> str | None:
-    for rule in (_conditional, _comprehension, _spread, _starred, _update, _macro, _formatted, _closure, _bracketed, _pointed, _marked):
+    rules = (
+        _conditional, _comprehension, _spread, _starred, _update, _macro, _formatted, _closure, _bracketed, _pointed, _marked,
+        _found_or_not,
+    )  # fmt: skip
+    for rule in rules:
         help = rule(place, expected)
         if help is not None:
             return help
@@ -56,6 +60,13 @@ def _comprehension(place: ErrorPlace, expected: set[str]) -> str | None:
 def place_of_colon(place: ErrorPlace) -> int:
     """How far back the token before the value stands."""
     return 1 - place.begin(frozenset(("COMMA", "COLON")))
+
+
+def _found_or_not(place: ErrorPlace, expected: set[str]) -> str | None:
+    """Go's `if v, ok := d[k]; ok {`."""
+    if place.kind() != "COMMA" or place.before(2) not in ("IF", "LET") or place.kind(2) != "COLON" or place.kind(3) != "EQ":
+        return None
+    return f"write `match {place.text(4)}.get({place.text(6)}) {{ Some({place.text(-1)}) => …, None => … }}`"
 
 
 def _spread(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -151,7 +162,8 @@ def _formatted(place: ErrorPlace, expected: set[str]) -> str | None:
     if place.word_before() not in ("f", "F", "fr", "rf", "t", "$") or place.kind() != "STRING":
         return None
     text = place.text()
-    return "write `" + (_HOLE.sub(r"${\1}", text) if len(text) <= 60 and "\n" not in text else '"…${x}"') + "`: every string may hold `${ }`"
+    shown = _HOLE.sub(r"${\1}", text) if len(text) <= LONGEST and "\n" not in text else '"…${x}"'
+    return f"write `{shown}`: every string may hold `${{ }}`"
 
 
 def _closure(place: ErrorPlace, expected: set[str]) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..tokens import words
 from .error_place import ELIDED, ErrorPlace
 from .foreign_forms import BRACES, LITERAL_TYPES
 from .foreign_imports import import_help
@@ -18,8 +19,6 @@ def of_a_statement(place: ErrorPlace, expected: set[str]) -> str | None:
         return f"write `async fn {place.text(1)}(…)`"
     if place.kind() == "AS" and place.before(2) == "CATCH":
         return f"write `catch {place.word_before()}({place.text(1)}) {{ … }}`"
-    if place.kind() == "COLON" and place.word_before() == "" and place.before(1) == "TRY":
-        return "a block stands in braces: `try { … } catch Error(e) { … }`"
     rule = _WORDS.get(place.word_before())
     return rule(place) if rule is not None else None
 
@@ -89,11 +88,12 @@ def _go(place: ErrorPlace) -> str:
 
 
 def _defer(place: ErrorPlace) -> str:
-    return f"there is no `defer`: write `{place.rest()};` at the end, with what may fail before it in `try {{ … }} catch Error(e) {{ … }}`"
+    return f"there is no `defer`: what may fail stands in `try {{ … }} catch Error(e) {{ … }}`, and behind it `{place.rest()};`"
 
 
 def _global(place: ErrorPlace) -> str:
-    return f"what functions share is a hashmap: `hashmap shared: HashMap<String, Int> = HashMap::new();`, and `shared.set(\"{place.text()}\", 1)`"
+    hashmap = "hashmap shared: HashMap<String, Int> = HashMap::new();"
+    return f"what functions share is a hashmap: `{hashmap}`, and `shared.set(\"{place.text()}\", 1)`"
 
 
 def _package(place: ErrorPlace) -> str:
@@ -128,6 +128,10 @@ def _channel(place: ErrorPlace) -> str:
     return "there are no channels: `let task = spawn f();`, and `task.await` gives what it returned"
 
 
+def _try(place: ErrorPlace) -> str:
+    return "a block stands in braces: `try { … } catch Error(e) { … }`"
+
+
 _WORDS: dict[str, Callable[[ErrorPlace], str]] = {
     **dict.fromkeys(("import", "from", "include", "require"), _import),
     "export": _export,
@@ -148,8 +152,9 @@ _WORDS: dict[str, Callable[[ErrorPlace], str]] = {
     "new": _new,
     "case": _case,
     "chan": _channel,
+    "try": _try,
 }
 # Words that begin an item elsewhere; there they are told as missing from the language.
-ITEMS = frozenset(
-    ["class", "interface", "protocol", "import", "from", "include", "require", "def", "func", "fun", "function", "var", "export", "static", "package"]
+ITEMS = words(
+    "class interface protocol import from include require def func fun function var export static package"
 )

@@ -15,7 +15,7 @@ from ..tokens import END, HARD_KEYWORDS, describe, words
 from . import foreign_words
 from .driver import Machine
 from .error_place import ErrorPlace
-from .foreign_forms import LITERAL_TYPES, of_a_declaration, of_a_loop, of_a_test
+from .foreign_forms import BRACES, LITERAL_TYPES, of_a_declaration, of_a_loop, of_a_test
 from .foreign_operands import of_an_operand
 from .foreign_statements import ITEMS, of_a_statement
 from .foreign_types import of_a_type
@@ -69,6 +69,8 @@ def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnosti
     message = _unexpected(place, expected)
     if "CFGKEY" in expected and place.key_without_colon():
         span, message = place.beyond_a_key(source.name)
+    elif "K_LIMIT" in expected and place.text() == "limit":
+        span, message = place.beyond_a_key(source.name, "a number behind `limit`")
     diagnostics.report("E0101", span, message, help=help_for(place, expected))
 
 
@@ -166,8 +168,8 @@ _IN_MAIN = "put it in `fn main() { … }`"
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
     for rule in (
-        of_a_store, of_a_statement, _at_module_level, _foreign_word, _key_without_colon, of_an_operand, _doubled_operator, of_a_type,
-        of_a_loop, of_a_declaration, of_a_test, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
+        of_a_store, of_a_statement, _at_module_level, _foreign_word, _key_without_colon, of_an_operand, _doubled_operator,
+        of_a_type, of_a_loop, of_a_declaration, of_a_test, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
     ):  # fmt: skip
         help = rule(place, expected)
         if help is not None:
@@ -235,18 +237,31 @@ def _doubled_operator(place: ErrorPlace, expected: set[str]) -> str | None:
 def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     kind, before = place.kind(), place.before(1)
     if kind == "LET" and before in ("IF", "WHILE", "ANDAND"):
-        return "there is no `while let`; use `loop` and `match`" if before == "WHILE" else "there is no `if let`; use `match`"
+        return _matched(place, before == "WHILE")
     if kind in ("LBRACE", "MLBRACE", "SLBRACE") and ({"MUT", "INT"} <= expected or before in ("MUT", "CONST")):
         return _struct_pattern(place)
     if place.word_before() == "typeof":
         return f"`typeof` is a function: write `typeof({place.text()})`"
     if kind == "ELSE" and _behind_let(place):
-        return "there is no `let … else`; use `match`"
+        first = place.begin(frozenset(("SEMI", "LET", "BLKEND")))
+        equals = place.end(first, frozenset(("EQ",))) + 1
+        subject, pattern = place.written(equals + 1, -1), place.written(first, equals - 1)
+        return f"there is no `let … else`; use `match`: `let x = match {subject} {{ {pattern} => x, _ => return … }};`"
     if kind == END:
         return None
     if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
         return f"{place.found()} is a keyword and cannot be a name here"
     return None
+
+
+def _matched(place: ErrorPlace, loops: bool) -> str:
+    """For `if let P = x {` and `while let P = x {`."""
+    equals = place.end(1, frozenset(("EQ",))) + 1
+    pattern, subject = place.written(1, equals - 1), place.written(equals + 1, place.end(equals + 1, frozenset(BRACES)))
+    if loops:
+        whole = f"loop {{ match {subject} {{ {pattern} => …, _ => break }} }}"
+        return f"there is no `while let`; use `loop` and `match`: `{whole}`"
+    return f"there is no `if let`; use `match`: `match {subject} {{ {pattern} => …, _ => {{}} }}`"
 
 
 def _struct_pattern(place: ErrorPlace) -> str:
@@ -273,6 +288,8 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
         if place.word_before() in ("r", "R"):
             return RAW_FORM
+        if place.word_before() in ("b", "B", "u", "c"):
+            return f"a string has no letter before it: `{place.text() if place.kind() == 'STRING' else chr(34) + '…' + chr(34)}`"
         return "write `\"…${x}\"`; every string may hold `${ }`"
     if kind in ("ARROW", "COLON") and "FATARROW" in expected:
         return "an arm is written `pattern => value`"

@@ -58,9 +58,10 @@ FORMS = {
     **dict.fromkeys(("extend", "addAll"), "write `xs = xs.concat(ys);`"),
 }
 # Methods that copy or borrow elsewhere: of every value.
-COPIES = frozenset(
-    ["clone", "cloned", "copy", "copied", "deepcopy", "to_owned", "into", "as_str", "as_ref", "as_mut", "borrow", "borrow_mut", "unwrap_ref", "as_bytes", "to_vec"]
-)
+COPIES = frozenset((
+    "clone", "cloned", "clone_from", "copy", "copied", "deepcopy", "to_owned", "into", "as_str", "as_ref", "as_mut", "borrow",
+    "borrow_mut", "to_vec",
+))  # fmt: skip
 COPIED = "leave it out: a value is copied where it is assigned or passed"
 # Arguments of functions elsewhere that have no such parameter here, by the function.
 ARGUMENTS: dict[tuple[str, str], str] = {
@@ -68,7 +69,7 @@ ARGUMENTS: dict[tuple[str, str], str] = {
     ("println", "end"): "write `print(x)`, which writes no line end",
     **dict.fromkeys((("print", "sep"), ("println", "sep")), 'write `println([a, b].join(", "))`'),
     **dict.fromkeys((("print", "file"), ("println", "file")), "write `std::log::error(x)`, which goes to stderr"),
-    **dict.fromkeys((("sort", "key"), ("sorted", "key")), "write `xs.sort_by(|a, b| a.len() - b.len())`, with your key for `len()`"),
+    **dict.fromkeys((("sort", "key"), ("sorted", "key")), "write `xs.sort_by(|a, b| a.len() - b.len())`, your key for `len()`"),
     **dict.fromkeys((("sort", "reverse"), ("sorted", "reverse")), "write `xs.sort(); xs.reverse();`"),
 }
 
@@ -153,7 +154,9 @@ PATHS: dict[str, str] = {
 }
 # Types that elsewhere come from a module and are here without `use`.
 WITHOUT_USE = {
-    **dict.fromkeys(("HashMap", "BTreeMap", "Dict", "OrderedDict", "defaultdict"), "`Map<K, V>` is there without `use`, and its literal is `{}`"),
+    **dict.fromkeys(
+        ("HashMap", "BTreeMap", "Dict", "OrderedDict", "defaultdict"), "`Map<K, V>` is there without `use`, its literal is `{}`"
+    ),
     **dict.fromkeys(("Vec", "List"), "`Array<T>` is there without `use`, and its literal is `[]`"),
     **dict.fromkeys(("HashSet", "BTreeSet"), "`Set<T>` is there without `use`: `Set::new()`"),
     **dict.fromkeys(("Optional", "Any", "Union", "Callable"), "types are there without `use`"),
@@ -171,7 +174,9 @@ NAMES: dict[str, str] = {
     "sorted": _SORTED,
     "reversed": "turn a copy round: `let mut ys = xs; ys.reverse();`; a range: `(a..b).rev()`",
     "sum": "write `xs.sum()`",
-    **dict.fromkeys(("max", "min", "abs", "round", "floor", "ceil", "sqrt", "pow"), "write `std::math::{name}(…)`, or a method: `x.{name}(…)`"),
+    **dict.fromkeys(
+        ("max", "min", "abs", "round", "floor", "ceil", "sqrt", "pow"), "write `std::math::{name}(…)`, or a method: `x.{name}(…)`"
+    ),
     "enumerate": "write `xs.enumerate()`",
     "zip": "write `xs.zip(ys)`",
     **dict.fromkeys(("map", "filter", "any", "all", "reduce"), "write `xs.{name}(…)`"),

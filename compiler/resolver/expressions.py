@@ -99,21 +99,18 @@ def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -
         if isinstance(value.target, ast.PathExpr) and len(value.target.segments) == 1 and value.target.member is None:
             name = value.target.segments[0]
             help = everyday.ARGUMENTS.get((callee, name.text)) or f"write `{name.text}: {r.text(value.value)}`"
-            r.report("E2007", value.span, f"`=` assigns: an argument is named with `{name.text}:`", help=help)
-            argument.value = value.value
-            if (callee, name.text) in everyday.ARGUMENTS:
-                argument.value = ast.ErrorExpr(span=value.span)
-            else:
-                argument.name = name
+            if not callee[:1].isupper():  # of `Point(x=1)` it is the type that is said to be none
+                r.report("E2007", value.span, f"`=` assigns: an argument is named with `{name.text}:`", help=help)
+            argument.value, argument.name = value.value, name
+    arguments[:] = [one for one in arguments if one.name is None or (callee, one.name.text) not in everyday.ARGUMENTS]
 
 
 def undeclared(r: Resolver, target: ast.PathExpr, declaration: str) -> None:
     """An assignment to what no `let` has declared."""
     name = target.segments[0]
-    target.binding = ErroneousSymbol(name.text)
     near = r.nearest_name(name.text)
     if near is None:
-        r.scope.names[name.text] = target.binding  # what follows speaks of the same variable
+        r.scope.names[name.text] = ErroneousSymbol(name.text)  # what follows speaks of the same variable
     help = near or f"declare it first: `{declaration}`"
     r.report("E1001", name.span, f"undefined name `{name.text}`", help=help)
 

@@ -24,7 +24,7 @@ MEMBERS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("size", "stat"), "file_size"),
         **dict.fromkeys(("is_file", "existsSync"), "exists"),
     },
-    "env": {**dict.fromkeys(("var", "getenv"), "get"), **dict.fromkeys(("vars", "environ", "env"), "all"), "argv": "args"},
+    "env": {**dict.fromkeys(("var", "getenv"), "get"), **dict.fromkeys(("environ", "env"), "get"), "vars": "all", "argv": "args"},
     "regex": {**dict.fromkeys(("match", "search", "test"), "is_match"), "findall": "find_all", "sub": "replace"},
     "time": {"time": "now_ms"},
     "math": {"randint": "random_int", "ceiling": "ceil"},
