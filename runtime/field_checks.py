@@ -30,6 +30,12 @@ def text(value: Any) -> bool:
     return type(value) is str
 
 
+def address(value: Any) -> bool:
+    """O-1.7: an address of HTTP, whole."""
+    scheme, separator, rest = value.partition("://") if type(value) is str else ("", "", "")
+    return bool(separator and rest) and scheme.lower() in ("http", "https")
+
+
 def number(low: float, high: float) -> Check:
     return lambda value: type(value) in (int, float) and low <= value <= high
 
@@ -87,7 +93,7 @@ TIMEOUT: dict[str, Check] = dict.fromkeys(DEFAULTS, duration)
 RATE_LIMIT: dict[str, Check] = {name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")}
 
 CONNECTION: dict[str, Check] = {
-    "provider": text, "api_key": text, "api_key_env": text, "base_url": text, "default_model": text, "models": texts_by_name,
+    "provider": text, "api_key": text, "api_key_env": text, "base_url": address, "default_model": text, "models": texts_by_name,
     "retry": fields_of(RETRY_OBJECT), "timeout": either(duration, fields_of(TIMEOUT)),
     "rate_limit": fields_of(RATE_LIMIT), "organization": text,
     "project": text, "headers": headers, "api": one_of(*APIS), "unsupported": one_of("error", "drop"),
@@ -135,7 +141,7 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
         for name, fields in layer.items():
             if not isinstance(fields, dict):
                 raise ConfigFailure("E4004", f"connection {name}: fields expected")
-            check_fields(f"connection {name}", fields, CONNECTION)
+            check_fields(f"connection {name}", fields, CONNECTION, {"base_url": 'it whole, as in "https://box.example.com/v1"'})
 
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:

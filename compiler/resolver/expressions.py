@@ -91,7 +91,7 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
 
 
 def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -> None:
-    """L-3.8.8: `f(x=2)` names a parameter elsewhere and would assign a variable here; what was meant is gone on with."""
+    """L-3.8.7: `f(x=2)` names a parameter elsewhere and would assign a variable here; what was meant is gone on with."""
     for argument in arguments:
         value = argument.value
         if not isinstance(value, ast.Assign) or value.operator != "=" or argument.name is not None:
