@@ -24,6 +24,8 @@ def payload_text(value: Any) -> str:
     from ..vm.values import Array, EnumValue, Map, Queue, Response, Set, Stack, Struct, display, to_json
 
     of_parts = isinstance(value, Array | Map | Set | Queue | Stack | tuple)
-    if isinstance(value, Struct | EnumValue):
+    if isinstance(value, Struct):
         of_parts = not isinstance(value, Response) and not value.decl.is_error
+    elif isinstance(value, EnumValue):
+        of_parts = value.payload is not None and not value.decl.is_error
     return to_json(value) if of_parts else display(value)

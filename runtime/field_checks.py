@@ -136,6 +136,20 @@ def _shown(value: Any) -> str:
     return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
 
 
+def check_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """ConfigFailure E4003 for a connection of a host that the program does not have, where it has one of nearly that name: the
+    fields would help nobody. Others may be meant for other programs."""
+    for name in given:
+        if name not in known and name not in PREDECLARED:
+            import difflib  # a run whose names are right starts without it
+
+            for near in difflib.get_close_matches(name, list(known), n=1, cutoff=0.8):
+                raise ConfigFailure("E4003", f"the program has no connection {name}; did you mean {near}?")
+
+
+PREDECLARED = ("openai", "anthropic", "offline", "google", "ollama")
+
+
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
     for layer in layers:
         for name, fields in layer.items():

@@ -94,7 +94,8 @@ def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
     begins = "FNTYPE" in expected
     if begins and kind in ("INT", "FLOAT"):
         number = "Int" if kind == "INT" else "Float"
-        return f"a type stands here: write `{number}`; `@validate(fn(x: T) -> Result<Bool, String> {{ … }})` above a schema bounds it"
+        bound = "@validate(fn(x: T) -> Result<Bool, String> { … })"
+        return f"a type stands here: write `{number}`; `{bound}` above a schema bounds it"
     if kind == "LBRACKET" and begins and place.kind(1) == "STRING":
         return f"write the strings with `|` between them: `{_alternatives(place)}`, or `Array<String>` for any"
     if begins and kind in ("LBRACKET", "STAR", "IMPL", "LPAREN", "IDENT"):

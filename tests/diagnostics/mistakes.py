@@ -1,8 +1,8 @@
 """The corpus of mistakes: what people type who come from elsewhere, with what the compiler says, graded by a reader.
 
-One file per habit under `mistakes/`. `main` is the body of `fn main`, with `prelude.conc` before it; `file` is a file as it stands;
-`meant` is what was meant, in the same form. The rest is written by `--bless`: the first error (or warning) and, in `also`, the others.
-A message that changed loses its grade, until somebody has read it and writes `right`, `vague` or `wrong`.
+One file per habit under `mistakes/`. `main` is the body of `fn main`, with `prelude.conc` before it; `file` is a file as it
+stands; `meant` is what was meant, in the same form. The rest is written by `--bless`: the first error (or warning) and, in `also`,
+the others. A message that changed loses its grade, until somebody has read it and writes `right`, `vague` or `wrong`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def read(habit: str) -> list[Mistake]:
 
 
 def write(habit: str, mistakes: list[Mistake]) -> None:
-    parts = [f"[{one.name}]\n" + "".join(f"{key} = {_text(one.row[key])}\n" for key in _ORDER if key in one.row) for one in mistakes]
+    parts = []
+    for one in mistakes:
+        lines = [f"{key} = {_text(one.row[key])}\n" for key in _ORDER if key in one.row]
+        parts.append(f"[{one.name}]\n{''.join(lines)}")
     (FOLDER / f"{habit}.toml").write_text("\n".join(parts), encoding="utf-8")
 
 

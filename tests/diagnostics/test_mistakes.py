@@ -67,7 +67,7 @@ def test_at_most_one_in_ten_is_vague() -> None:
 
 
 def mended(one: corpus.Mistake) -> list[str]:
-    """The program with each replacement of the help put where the message stands: over the place alone, or over what leads up to it."""
+    """The program with each replacement of the help put where the message stands."""
     program = one.program()
     first = sorted(corpus.reported(program), key=lambda found: not found.is_error)[0]
     return [

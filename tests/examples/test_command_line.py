@@ -21,8 +21,8 @@ PREPARED = """\
 [emit:length_after_preview] 3
 [emit:answer] offline: Now how do I deduplicate it?
 [emit:length] 5
-[emit:last] [Message {role: user, content: Now how do I deduplicate it?}, \
-Message {role: assistant, content: offline: Now how do I deduplicate it?}]
+[emit:last] [{"role":"user","content":"Now how do I deduplicate it?"},\
+{"role":"assistant","content":"offline: Now how do I deduplicate it?"}]
 """
 PIPELINE = """\
 [emit:reply] offline: Write a friendly answer to this bug: The export button crash
@@ -57,8 +57,8 @@ SCRIPTED_RETRY = """\
 [emit:still] 2
 """
 SIDE_BY_SIDE = """\
-[emit:both] (false, offline: Good morning!)
-[emit:all] [false, false, false]
+[emit:both] [false,"offline: Good morning!"]
+[emit:all] [false,false,false]
 [emit:answer] offline: What is a lamp?
 """
 STORES = """\
@@ -79,11 +79,11 @@ STREAM = """\
 [emit:remembered] 2
 """
 EMITS = """\
-[emit:progress] Progress {done: 0, of: 2}
+[emit:progress] {"done":0,"of":2}
 [emit:remove] draft.md
-[emit:progress] Progress {done: 1, of: 2}
+[emit:progress] {"done":1,"of":2}
 [emit:remove] report.md
-[emit:kept] [draft.md, report.md]
+[emit:kept] ["draft.md","report.md"]
 """
 MEMORY = """\
 [emit:summary] Do you have lamps? Green ones? And lampshades?
@@ -95,7 +95,7 @@ MEMORY = """\
 [emit:shown] user: How much is one?
 [emit:shown] assistant: offline: How much is one?
 [emit:shown] user: And two?
-[emit:green] [Ann likes green lamps.]
+[emit:green] ["Ann likes green lamps."]
 [emit:bob] 1
 """
 OUTPUT = {
