@@ -66,12 +66,12 @@ from ..types import (
     result,
 )
 from .builtins import function_value
+from .comparisons import words_help
 from .context import Checker, Expected, ExpressionRule
 from .contexts import memory_type
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .memory import check_memory
-from .mismatch import alternative_help
 from .pipelines import pipeline_type
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
@@ -121,7 +121,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
         return wanted if isinstance(wanted, Union) else STRING
     return c.report(
         expected.code, node.span, f'expected `{wanted}`, found `"{node.value}"`',
-        help=alternative_help(node.value, wanted),
+        help=words_help(node.value, wanted),
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from ..resolver.spelling import nearest
 from ..types import (
     ANY,
     FLOAT,
@@ -112,18 +111,6 @@ ABSENCE_OF_OPTION = "an `Option<T>` is `Some(v)` or `None`"
 
 def generic_name(type_: Type) -> str:
     return type_.name if isinstance(type_, Generic) else ""
-
-
-def alternative_help(text: str, wanted: Union) -> str:
-    """For a text that is none of those a union lists."""
-    near = nearest(text, wanted.members)
-    quoted = [f'"{member}"' for member in wanted.members]
-    return f"did you mean `{near}`?" if near is not None else f"write {_one_of(quoted)}"
-
-
-def _one_of(known: list[str]) -> str:
-    shown = [f"`{one}`" for one in known[:6]]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
 TEXT_FOR_ERROR = "use `throw`, or make an error: `RuntimeError::new(…)`"

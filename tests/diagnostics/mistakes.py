@@ -1,8 +1,8 @@
 """The corpus of mistakes: what people type who come from elsewhere, with what the compiler says, graded by a reader.
 
 One file per habit under `mistakes/`. `main` is the body of `fn main`, with `prelude.conc` before it; `file` is a file as it
-stands; `meant` is what was meant, in the same form. The rest is written by `--bless`: the first error (or warning) and, in `also`,
-the others. A message that changed loses its grade, until somebody has read it and writes `right`, `vague` or `wrong`.
+stands; `meant` is what was meant, in the same form. The rest is written by `--bless`: the first error (or warning) and, in
+`also`, the others. A message that changed loses its grade, until somebody has read it and writes `right`, `vague` or `wrong`.
 """
 
 from __future__ import annotations
