@@ -106,7 +106,6 @@ def negated_help(found: Type) -> str:
 
 # Which of the two kinds of absence is meant, where one stands for the other (L-3.3.5).
 ABSENCE_OF_NILABLE = "a `T?` is the value itself or `nil`"
-ABSENCE_OF_OPTION = "an `Option<T>` is `Some(v)` or `None`"
 
 
 def generic_name(type_: Type) -> str:
@@ -142,8 +141,6 @@ def explain(found: Type, wanted: Type) -> str | None:
             return "add `.text`"
         case Generic(name="Option", arguments=(Open(),)), Nilable():
             return f"write `nil` in place of `None`: {ABSENCE_OF_NILABLE}"
-        case Nilable(), Generic(name="Option") if found.inner == wanted.arguments[0]:
-            return f"write `match x {{ nil => None, v => Some(v) }}`: {ABSENCE_OF_OPTION}"
         case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
             return TEXT_FOR_ERROR
         case _, Nominal(kind="trait"):
