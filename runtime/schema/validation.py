@@ -194,8 +194,8 @@ class _Validation:
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
         expected, actual = display(kind), json_kind(value)
-        beyond = type(value) is int and not -(2**63) <= value < 2**63
-        text = f"expected {expected}, got {f'an {actual} that no Int of 64 bits holds' if beyond else actual}"
+        beyond = " beyond 64 bits" if type(value) is int and not -(2**63) <= value < 2**63 else ""
+        text = f"expected {expected}, got {actual}{beyond}"
         self.violations.append(Violation(path, "type", text, expected=expected, actual=actual))
 
 

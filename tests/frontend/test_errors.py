@@ -127,7 +127,8 @@ def test_an_unterminated_string_with_a_hole_is_reported_once(codes: Codes) -> No
 
 
 def test_a_backtick_is_answered_with_the_quotes_there_are(errors: Errors) -> None:
-    assert "a string stands in" in (errors("fn f() { `a`; }")[0].help or "")
+    assert errors("fn f() { `a ${b}`; }")[0].help == 'write `"a ${b}"`: every string may hold `${ }`'
+    assert "a string stands in" in (errors("fn f() { `a; }")[0].help or "")
 
 
 @pytest.mark.parametrize("char", ["&", "^", "~"])
