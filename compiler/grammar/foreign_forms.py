@@ -159,7 +159,7 @@ def _results(place: ErrorPlace, expected: set[str]) -> str | None:
     """`fn f(): Int` and `fn f() Int`."""
     if "ARROW" not in expected or place.before(1) != "RPAREN":
         return None
-    if place.text() == "where":
+    if place.text() == "where" or (place.kind() == "COLON" and place.line(1) > place.line()):
         return None
     found = type_at(place, 1 if place.kind() == "COLON" else 0)
     return f"write `-> {found[0]}`" if found else None

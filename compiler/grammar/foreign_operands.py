@@ -213,7 +213,9 @@ def _bracketed(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == "IDENT" and place.before(1) == "RBRACKET" and "PLUS" in expected and place.adjacent(-1, 0):
         return _typed_literal(place)
     if kind == "COLONCOLON" and place.kind(1) in ("LT", "TLT"):
-        return _turbofish(place)
+        return _turbofish(place.word_before(), place.text(2))
+    if kind in ("LT", "TLT") and place.before(1) == "COLONCOLON":
+        return _turbofish(place.text(-2), place.text(1))
     return None
 
 
@@ -225,8 +227,7 @@ def _typed_literal(place: ErrorPlace) -> str | None:
     return f"write `[{inside}]`" if place.before(2) == "LBRACKET" else f"write `{{{inside}}}`"
 
 
-def _turbofish(place: ErrorPlace) -> str:
-    name, type_ = place.word_before(), place.text(2)
+def _turbofish(name: str, type_: str) -> str:
     if name == "parse":
         return f"write `.parse_{'float' if type_.lower().startswith('f') else 'int'}()`"
     if name in ("collect", "sum", "into"):
