@@ -92,6 +92,7 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
 
 def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -> None:
     """L-3.8.7: `f(x=2)` names a parameter elsewhere and would assign a variable here; what was meant is gone on with."""
+    foreign: list[ast.Argument] = []
     for argument in arguments:
         value = argument.value
         if not isinstance(value, ast.Assign) or value.operator != "=" or argument.name is not None:
@@ -102,7 +103,9 @@ def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -
             if not callee[:1].isupper():  # of `Point(x=1)` it is the type that is said to be none
                 r.report("E2007", value.span, f"`=` assigns: an argument is named with `{name.text}:`", help=help)
             argument.value, argument.name = value.value, name
-    arguments[:] = [one for one in arguments if one.name is None or (callee, one.name.text) not in everyday.ARGUMENTS]
+            if (callee, name.text) in everyday.ARGUMENTS:  # there is no such parameter, which was said
+                foreign.append(argument)
+    arguments[:] = [one for one in arguments if one not in foreign] if foreign else arguments
 
 
 def undeclared(r: Resolver, target: ast.PathExpr, declaration: str) -> None:
