@@ -464,8 +464,8 @@ def OK(value: Any) -> Any:
     return Ok(value)
 
 
-def ERR(value: Any) -> Any:
-    return Err(value)
+def ERR_FROM(failed: Any, error: Any) -> Any:
+    return Err(error, failed.way if type(failed) is Err else ())
 
 
 def UNWRAP(holder: Any) -> Any:

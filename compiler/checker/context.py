@@ -124,6 +124,7 @@ SPINES: dict[type[ast.Node], str] = {
 
 HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
+FORM_FIELDS = 10_000  # that the JSON forms of schemas may have together, beside one for each character
 MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
 DEEPEST = MAX_NESTING + 8  # and how deep it may be: a written one, with what inference puts around it
 
@@ -132,10 +133,11 @@ class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
-        "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
-        "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
+        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
+        "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
+        "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
-        "texts", "lints",
+        "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
 
     def __init__(
@@ -170,13 +172,14 @@ class Checker:
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
-        self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
+        self.visited: set[StructSymbol] = set()  # structs whose JSON form was looked at, and found fine
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
+        self.offers: dict[tuple[Nominal, str, Any], list[Any]] = {}  # of types without type arguments, by method and module
         self.impls_by_head: dict[tuple[int, str], list[Implementation]] = {}
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
@@ -188,6 +191,8 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
+        self.form_sizes: dict[Type, tuple[int, int]] = {}
         self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 

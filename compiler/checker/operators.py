@@ -37,7 +37,7 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
-    if node.operator in EQUALITY and (decided := lift(c, node, left, right)) is not None:
+    if node.operator in EQUALITY and (decided := lift(c, node)) is not None:
         return decided
     result = operator_type(node.operator, left, right)
     if result is None:

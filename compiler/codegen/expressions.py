@@ -385,7 +385,8 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
 
 
 def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
-    """The value of the Result on the stack; its error leaves, converted if the target wants another one."""
+    """The value of the Result on the stack; its error leaves, converted if the target wants another one, which has come the way
+    of that error."""
     e = g.emitter
     if coercion is not None:
         depth = e.depth
@@ -393,9 +394,10 @@ def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
         e.emit("DUP")
         e.emit("IS_ERR")
         e.jump("JUMP_UNLESS", sound)
+        e.emit("DUP")
         e.emit("UNWRAP")
         g.coerce(coercion)
-        e.emit("THROW")
+        e.emit("ERR_FROM")
         e.mark(sound, depth)
     e.emit("TRY")
 

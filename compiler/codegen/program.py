@@ -57,7 +57,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for promised in checked.promised:
         declare_function(module, promised)
     declare_implementations(module, checked)
-    with_fields = [*checked.structs, *checked.schemas, *(member for enum in checked.enums for member in enum.members)]
+    with_fields: list[symbols.StructSymbol | symbols.VariantSymbol] = [*checked.structs, *checked.schemas]
+    with_fields += [member for enum in checked.enums for member in enum.members]
     for owner in with_fields:
         declare_field_defaults(module, owner)
     for owner in with_fields:  # a default may make a value of what is declared later

@@ -327,7 +327,9 @@ class Evaluator(Calls):
             value = code(env)
             if isinstance(value, (Arr, Tup)) and parts:
                 bad = next((v for v in value if is_error(v)), None)
-                return type(value)(v.payload[0] if is_good(v) else v for v in value) if bad is None else leave(*bad.payload)
+                of = parts if isinstance(value, Tup) else parts * len(value)
+                values = (v.payload[0] if t[0] == "Result" else v for v, t in zip(value, of, strict=True))
+                return type(value)(values) if bad is None else leave(*bad.payload)
             if not isinstance(value, Case) or value.item.name not in ("Option", "Result"):
                 raise mismatch("Option or Result", value)
             (inner,) = value.payload or (Err("RuntimeError", None, "missing value", {}),)

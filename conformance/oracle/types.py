@@ -74,13 +74,15 @@ def to_float(value: Any) -> Any:
 def present(t: Type) -> bool:
     """No value of the type is an absence: `T?` and `Option<T>` then convert into each other (L-3.3.14)."""
     head = (known(t) or ANY)[0]
-    return head not in ("Any", "Nil", "Option", "Nilable") and not isinstance(head, Param) and not hasattr(head, "impls")
+    is_open = isinstance(head, Param) or type(getattr(head, "node", None)).__name__ == "Trait"
+    return not is_open and head not in ("Any", "Nil", "Option", "Nilable")
 
 
 def lifted(a: Type, b: Type) -> tuple[Any, Any]:
-    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option and the other none, that one becomes one."""
+    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option, the other becomes one."""
     a, b = prune(a), prune(b)
-    if isinstance(a, Var) or isinstance(b, Var) or {a[0], b[0]} & {"Any", "Never"} or (a[0] == "Option") == (b[0] == "Option"):
+    one_of_two = not isinstance(a, Var) and not isinstance(b, Var) and (a[0] == "Option") != (b[0] == "Option")
+    if not one_of_two or {a[0], b[0]} & {"Any", "Never"}:
         return None, None
     lift = lambda value: NONE if value is None else some(value)  # noqa: E731
     return (None, lift) if a[0] == "Option" else (lift, None)

@@ -160,6 +160,8 @@ _TABLE = (
     ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
     # servers
     ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),
+    # errors that are converted
+    ("ERR_FROM", k.NONE, "failed error -- result", "next", "Err(error) that has come the way of the Err beneath"),
 )  # fmt: skip
 
 FLOWS = {

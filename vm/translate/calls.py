@@ -16,7 +16,6 @@ from .text import Branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from .analysis import CallGraph
@@ -37,6 +36,9 @@ class Calls(Places):
         self.metered = metered
         self.lookups: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
         self.rooms: set[int] = set()  # how many calls less may nest in a call of a loop
+
+    def way_here(self) -> str:
+        return self.body.way(self.at)
 
     # ------------------------------------------------------------ fuel
 
@@ -177,6 +179,12 @@ class Calls(Places):
             self.out.append(f"{self.here()}return {text}")
 
     def op_RETURN(self, operand: int) -> None:
+        if self.body.places[self.at][0] in self.graph.unplaced(self.function):
+            part = self.pop_named()
+            branch = Branch(f"type({part.text}) is Err")
+            branch.yes.append(f"marked({part.text}, {self.way_here()})")
+            self.out.append(branch)
+            self.push(part)
         self.returned(self.pop().text)
 
     def op_FAIL_MATCH(self, operand: int) -> None:
@@ -192,19 +200,12 @@ class Calls(Places):
         self.stack.clear()
         self.returned(error)
 
-    def failed(self, error: str) -> None:
-        """The same with Err(error)."""
-        self.stack.clear()
-        self.push(Entry(error, pure=False))
-        self.op_ERR(0)
-        self.returned(self.pop().text)
-
-    def _thrown_if(self, condition: str, out: Callable[[str], None], error: str) -> None:
+    def _thrown_if(self, condition: str, error: str) -> None:
         """Behind it the operand stack is as before."""
         kept = list(self.stack)
         branch = Branch(condition)
         before, self.out = self.out, branch.yes
-        out(error)
+        self.thrown(error)
         self.out = before
         self.out.append(branch)
         self.stack = kept
@@ -214,9 +215,7 @@ class Calls(Places):
         part = self.pop_named()
         self.settle()
         self._thrown_if(
-            f"type({part.text}) is not Ok and type({part.text}) is not Some",
-            self.thrown,
-            f"({self.here()}{self.left_as(part)})",
+            f"type({part.text}) is not Ok and type({part.text}) is not Some", f"({self.here()}{self.left_as(part)})"
         )
         name = self.temporary()
         self.out.append(f"{name} = {part.text}.value")
@@ -224,7 +223,7 @@ class Calls(Places):
 
     def left_as(self, part: Entry) -> str:
         """What a function gives whose `?` has met Err or None."""
-        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text})"
+        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text}, {self.way_here()})"
 
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""
@@ -235,8 +234,11 @@ class Calls(Places):
     def op_POP_TRY_out(self) -> None:
         part = self.pop_named()
         self.settle()
-        self._thrown_if(f"type({part.text}) is Err", self.failed, f"{part.text}.value")
+        self._thrown_if(f"type({part.text}) is Err", f"err_of({part.text}, {self.way_here()})")
 
     def op_THROW_out(self) -> None:
         part = self.pop()
-        self.failed(part.text)
+        self.stack.clear()
+        self.push(part)
+        self.op_ERR(0)
+        self.thrown(self.pop().text)

@@ -218,7 +218,9 @@ class Conformer:
         if type(value) is NoneOption:
             return value
         inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)
-        return value if inner is value.value else type(value)(inner)
+        if inner is value.value:
+            return value
+        return Err(inner, value.way) if type(value) is Err else type(value)(inner)
 
 
 def _same(a: Any, b: Any) -> bool:
