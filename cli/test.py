@@ -10,12 +10,8 @@ from . import exits
 from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, shown_file, use_colour
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-<<<<<<< HEAD
-from .run import configure_run, host_of, limits_of, run_session, skip_waits
-from .terminal import payload_text
-=======
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines
->>>>>>> main
+from .terminal import payload_text
 from .terminal import shown as shown_text
 
 TYPE_CHECKING = False
