@@ -60,6 +60,9 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         words = ["version"]
     verb = BY_NAME.get(words[0])
     if verb is None:
+        if words[0].endswith((".conc", ".concb")):
+            meant = " ".join(["concerto run", *words])
+            raise exits.Exit(exits.USAGE, f"concerto: {words[0]} is a file, not a command: write `{meant}`")
         raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0], BY_NAME)}\n\n{overview()}")
     import importlib
 
@@ -104,8 +107,16 @@ def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: 
     if unknown:
         known = [flag for action in parser._actions for flag in action.option_strings]
         near = _nearest(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint or _behind_dashes(verb, words, unknown)}")
     return arguments
+
+
+def _behind_dashes(verb: Verb, words: list[str], unknown: list[str]) -> str:
+    """For `run FILE a b`: the arguments of a program stand behind `--`."""
+    if verb.name != "run" or any(word.startswith("-") for word in unknown):
+        return ""
+    before = [word for word in words if word not in unknown]
+    return f"; arguments of the program stand behind --: `concerto run {' '.join([*before, '--', *unknown])}`"
 
 
 def prepare_streams() -> None:

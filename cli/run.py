@@ -11,7 +11,7 @@ from .inputs import load_program, project_folder, project_permissions, read, sho
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .terminal import shown
+from .terminal import payload_text, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def configure_run(parser: argparse.ArgumentParser) -> None:
     """The flags of everything that runs programs (O-9.27)."""
     parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
-    parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
+    scripted = "replies: a JSON array, or a program's comments `// reply: …`; implies --offline"
+    parser.add_argument("--offline-script", metavar="FILE", help=scripted)
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
@@ -104,6 +105,9 @@ def execute(arguments: argparse.Namespace) -> int:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
+    if session.pool.unscripted and not arguments.quiet:
+        requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
+        print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
     return finish(arguments.file, outcome, session)
 
 
@@ -257,7 +261,7 @@ def host_of(
         sleep=_sleep,
         random=generator.random,
         offline=offline,
-        script=script(arguments.offline_script) if arguments.offline_script else None,
+        script=scripted_replies(arguments.offline_script),
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
         permissions=permissions(arguments, file),
@@ -277,6 +281,14 @@ def host_of(
     if offline:
         use_virtual_time(host, processes=program is not None and processes)
     return host
+
+
+def scripted_replies(path: str | None) -> list[Any] | None:
+    if path is None:
+        return None
+    from .replies import script  # a run without one starts without it
+
+    return script(path)
 
 
 def starts_processes(image: Image) -> bool:
@@ -375,36 +387,17 @@ def show_at_once() -> None:
 
 
 def emit_printer(arguments: argparse.Namespace) -> Any:
-    from ..vm.values import display, to_json
+    from ..vm.values import to_json
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
-            write_out(f"[emit:{channel}] {display(value)}\n")
+            write_out(f"[emit:{channel}] {payload_text(value)}\n")
 
     def json_line(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
             write_out(f'{{"channel":{to_json(channel)},"payload":{to_json(value)}}}\n')
 
     return json_line if arguments.emit_format == "json" else text
-
-
-def script(path: str) -> list[Any]:
-    from ..runtime.schema.json_text import JsonRefused, parse_json
-
-    try:
-        replies = parse_json(read(path).decode("utf-8", "replace"))
-    except JsonRefused as refused:
-        raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {refused}") from None
-    if not isinstance(replies, list):
-        raise exits.Exit(exits.USAGE, f"{path}: a script is a JSON array of replies")
-    from ..runtime.errors import ConfigFailure
-    from ..runtime.providers.scripted import Script
-
-    try:
-        Script(replies)
-    except ConfigFailure as failure:
-        raise exits.Exit(exits.USAGE, f"{path}: {failure.message}") from None
-    return replies
 
 
 def environment(path: str | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from .inputs import compilation, entry_file, is_image, load_program, read, refus
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines
+from .terminal import payload_text
 from .terminal import shown as shown_text
 
 TYPE_CHECKING = False
@@ -197,10 +198,8 @@ class Report:
                 print(f"  {line}")
 
     def _emits(self, outcome: TestOutcome) -> None:
-        from ..vm.values import display
-
         for channel, value in outcome.emits:
-            print(f"        [emit:{channel}] {display(value)}")
+            print(f"        [emit:{channel}] {payload_text(value)}")
 
 
 def as_json(outcome: TestOutcome) -> dict[str, Any]:

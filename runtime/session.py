@@ -20,7 +20,7 @@ from .budgets import Account, Purse
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
-from .field_checks import check_connections, check_stages
+from .field_checks import check_connections, check_names, check_stages
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
 from .memory.errors import MemoryFailure
@@ -122,6 +122,7 @@ class Session:
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
+        check_names(*layers)
         check_stages(image.pipelines)
         if host.permissions is not None:
             entries: list[Any] = [*image.tools, *image.mcp]

@@ -155,6 +155,7 @@ class Permissions:
         made = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
         for name in SCOPES if self.all else ():
             made.grant(name, True)
+        made.in_python = True
         made.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
         return made
 

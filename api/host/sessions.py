@@ -106,6 +106,7 @@ class Session:
         if method not in declared.get(tool, ()):
             known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
             raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {known}")
+        self._require_parameters(tool, method, fn)
         place = f"the result of {tool}.{method}"
 
         async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run, around: Callable[[], Any]) -> Any:
@@ -117,6 +118,22 @@ class Session:
             return await from_python(answer, self._program, run, result[1] if plain else result, place)
 
         self._session.host.tools[tool, method] = handle
+
+    def _require_parameters(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
+        """TypeError for what is no function, or takes other arguments than the method."""
+        if not callable(fn):
+            raise TypeError(f"register_tool: {tool}.{method} is taken by a function, not by {fn!r}")
+        made = next(made for made in self._program.image.tools if made.name == tool)
+        given = len(next(row[5] for row in made.methods if row[0] == method).get("properties", {}))
+        try:
+            signature = inspect.signature(fn)
+        except (TypeError, ValueError):  # of a function that is written in C
+            return
+        try:
+            signature.bind(*[None] * given)
+        except TypeError as refused:
+            what = "1 argument" if given == 1 else f"{given} arguments"
+            raise TypeError(f"register_tool: {tool}.{method} has {what}, which fn{signature} does not take: {refused}") from None
 
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
         emit, call = Emit(channel, to_python(value)), self._current

@@ -421,11 +421,13 @@ def missing_value_help(body: ast.Node, result: Type) -> str:
     last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
     expression = last.expr if isinstance(last, ast.ExprStmt) else body
     if isinstance(expression, ast.If) and not has_final_else(expression):
-        return "the `if` has no `else`"
+        return "the `if` has no `else`: add `else { … }`, or a value behind it"
     if isinstance(last, ast.ExprStmt) and last.terminated and not isinstance(last.expr, ast.Assign):
         found = last.expr.type
         if found is not None and found not in (NIL, NEVER) and convert(found, result) is not MISMATCH:
             return "drop the `;` of the last expression"
+    if (generic(result, "Result") or (None,))[0] == NIL:
+        return "end with `Ok()`"
     return "end with a value or `return`"
 
 

@@ -49,7 +49,8 @@ def _check_main(c: Checker, symbol: FunctionSymbol) -> None:
         written = str(Function(tuple(symbol.parameters), symbol.result))
         c.report(
             "E1013", symbol.declaration.name.span, f"`main` has the signature `{written}`",
-            help="write `fn main() { }` or `fn main() -> Result<Nil, Error> { }`",
+            help="write `fn main() { }` or `fn main() -> Result<Nil, Error> { }`"
+            + ("; the arguments are `std::env::args()`" if symbol.parameters else ""),
         )  # fmt: skip
 
 

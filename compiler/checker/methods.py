@@ -47,7 +47,7 @@ from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
 from .memory import check_role
 from .memory_learn import check_topic
-from .mismatch import absent_help
+from .mismatch import absent_help, nilable_help
 from .open_types import learn, open_local
 from .places import fields_of, root_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, nilable
@@ -212,15 +212,25 @@ def _field_call(c: Checker, node: ast.MethodCall) -> Type:
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     _may_change(node)
-    help = _inside_help(receiver, node.name.text) or _method_help(c, receiver, node.name.text, node.span)
+    help = _joined(c, node, receiver) or _inside_help(receiver, node.name.text)
+    help = help or _method_help(c, receiver, node.name.text, node.span)
     return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
+
+
+def _joined(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
+    """`",".join(xs)`."""
+    if node.name.text != "join" or not is_text(receiver) or len(node.arguments) != 1:
+        return None
+    return f"write `{c.text(node.arguments[0].value)[1:-1]}.join({c.text(node.receiver)[1:-1]})`"
 
 
 def _inside_help(receiver: Type, name: str) -> str | None:
     """For a method of the value inside an optional one, and for every method of a `T?`."""
     inside = generic(receiver, "Option") or generic(receiver, "Result")
     of_inside = inside is not None and lookup(kind_of(inside[0]), name) is not None
-    return absent_help(receiver) if of_inside or isinstance(receiver, Nilable) else None
+    if isinstance(receiver, Nilable):
+        return nilable_help(name) or absent_help(receiver)
+    return absent_help(receiver) if of_inside else None
 
 
 def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import ast
+from ..resolver.everyday import FIELDS
 from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..source import Span
@@ -239,10 +240,10 @@ def _knowledge(c: Checker, value: ast.Expr) -> None:
 def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:
     """E4007: no model id; E4006: a field that the connection's API cannot carry (O-1.93)."""
     node = symbol.declaration
-    if "base" not in symbol.fields and "default_model" not in connection:
-        c.report(
-            "E4007", node.name.span, f"{owner} has no model id", help="give `base`, or `default_model` of the connection"
-        )
+    told = any("base" in FIELDS.get(entry.key.text, ()) for entry in node.entries)  # `model: "…"`: the unknown field says it
+    if "base" not in symbol.fields and "default_model" not in connection and not told:
+        help = 'add `base: "…"` with the id of a model, or `default_model` to the connection'
+        c.report("E4007", node.name.span, f"{owner} has no model id", help=help)
     stop = symbol.fields.get("stop_sequences")
     if stop is not None and _api(connection) == "responses" and connection.get("unsupported") != "drop":
         c.report(

@@ -70,9 +70,18 @@ def _union(c: Checker, node: ast.UnionType) -> Type:
             continue
         written = written_type(c, member)
         if written is not ERRONEOUS:
-            help = "write `T?` for a value or nil" if written == NIL else "write `T?` for \"or nil\", or declare an enum"
+            help = "write `T?` for a value or nil" if written == NIL else _union_help(node, written)
             return c.report("E2039", member.span, f"a union holds string literals only, not `{written}`", help=help)
     return Union(tuple(members))
+
+
+def _union_help(node: ast.UnionType, written: Type) -> str:
+    """`String | None` and `Int | String`."""
+    names = [member.path[0].text for member in node.members if isinstance(member, ast.NamedType) and len(member.path) == 1]
+    if any(name in ("None", "null", "nil", "undefined", "Nil") for name in names):
+        return f"write `{written}?` for a value or nil"
+    variants = ", ".join(f"{name}({name})" for name in names)
+    return f"write `Any`, or declare what it may be: `enum Either {{ {variants} }}`"
 
 
 def _named(c: Checker, node: ast.NamedType) -> Type:

@@ -197,7 +197,8 @@ class _Validation:
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
         expected, actual = display(kind), json_kind(value)
-        text = f"expected {expected}, got {actual}"
+        beyond = " beyond 64 bits" if type(value) is int and not -(2**63) <= value < 2**63 else ""
+        text = f"expected {expected}, got {actual}{beyond}"
         self.violations.append(Violation(path, "type", text, expected=expected, actual=actual))
 
 

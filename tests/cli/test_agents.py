@@ -105,7 +105,7 @@ def test_the_environment_is_named_variables_only(told, cli, write, monkeypatch):
     monkeypatch.delenv("HOST_NAME")
     write("main.conc", WITH_VARIANT)
     missing = "A: the environment variable HOST_NAME is not set, which the agent sees as CHILD_NAME"
-    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [SpawnFailed, {missing}]\n"
+    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [\"SpawnFailed\",\"{missing}\"]\n"
 
 
 def test_params_go_first_and_only_when_there_are_any(told):
@@ -119,7 +119,7 @@ def test_what_cannot_start_is_named(cli, write):
     write("Concerto.toml", PROJECT + 'command = "./no-such-program x"\n')
     write("main.conc", WITH_VARIANT)
     missing = "A: the command ./no-such-program does not start: No such file or directory"
-    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [SpawnFailed, {missing}]\n"
+    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [\"SpawnFailed\",\"{missing}\"]\n"
 
 
 def test_a_connector_that_no_table_names_is_an_error(cli, write):

@@ -20,7 +20,7 @@ def asks(write):
 
 
 def test_emits_as_text(cli, asks):
-    assert cli("run", "--offline", asks) == (0, "[emit:answer] offline: hi\n[emit:pair] [a, ü]\n", "")
+    assert cli("run", "--offline", asks) == (0, "[emit:answer] offline: hi\n[emit:pair] [\"a\",\"ü\"]\n", "")
 
 
 def test_emits_as_json(cli, asks):
@@ -31,7 +31,7 @@ def test_emits_as_json(cli, asks):
 def test_verbose_shows_runtime_channels(cli, asks):
     code, out, err = cli("run", "--offline", "--verbose", asks)
     assert (code, err) == (0, "")
-    assert out.startswith('[emit:model:log] {"model": m-1, "connection": openai, "method": execute, "attempt": 1,')
+    assert out.startswith('[emit:model:log] {"model":"m-1","connection":"openai","method":"execute","attempt":1,')
     rows = [json.loads(line) for line in cli("run", "--offline", "--verbose", "--emit-format", "json", asks).out.splitlines()]
     assert [row["channel"] for row in rows] == ["model:log", "answer", "pair"]
     assert (rows[0]["payload"]["prompt"], rows[0]["payload"]["text"], rows[0]["payload"]["ok"]) == ("hi", "offline: hi", True)
@@ -278,8 +278,35 @@ def test_scripted_replies_then_the_usual_ones(cli, write):
     assert cli("run", "s.conc", "--offline-script", "replies.json") == (
         0,
         "[emit:a] one\n[emit:a] two\n[emit:a] offline: q2\n",
-        "",
+        "replies.json has no reply left: 1 request was answered as --offline does\n",
     )
+    assert cli("run", "s.conc", "--offline-script", "replies.json", "-q").err == ""
+
+
+def test_replies_of_comments(cli, write):
+    """O-1.280"""
+    source = 'model M { provider: openai, base: "m" }\nfn main() { for _ in 0..4 { emit("a", M.execute("q")?.text); } }\n'
+    replies = '// reply: text "one" after=20ms\n// reply: text {"two": 2}\n// reply: stream "th" "ree"\n'
+    write("s.conc", source + replies + "// reply: fault 404\n")
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    assert ran.out == '[emit:a] one\n[emit:a] {"two": 2}\n[emit:a] three\n'
+    assert ran.err.startswith("error: ") and ran.code == 1
+
+
+@pytest.mark.parametrize(
+    ("comment", "why"),
+    [
+        ("", "s.conc: it has no replies: write"),
+        ("// reply: say hello", "s.conc:2: 'say hello' is no reply: write"),
+        ("// reply: text hello", "s.conc:2: 'text hello' is no reply: write"),
+        ('// reply M: text "a"', "s.conc:2: replies of one model cannot be scripted"),
+    ],
+)
+def test_comments_that_are_no_replies(cli, write, comment, why):
+    write("s.conc", "fn main() { }\n" + comment + "\n")
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    assert (ran.code, ran.err[: len(why)]) == (2, why)
+
 
 
 UNKNOWN = (

@@ -83,6 +83,21 @@ def test_bad_usage(cli, words):
     assert f"concerto {words[0]}: error: " in err
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["run", "app.conc", "ask", "hi"], "arguments of the program stand behind --: `concerto run app.conc -- ask hi`"),
+        (["e.conc"], "concerto: e.conc is a file, not a command: write `concerto run e.conc`"),
+        (["run", "--allow-net=a.org/x", "e.conc"], "'a.org/x' is no host: a permission is for a whole host, write a.org"),
+        (["run", "--allow-net=https://a.org:80/x", "e.conc"], "is no host: a permission is for a whole host, write a.org:80"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_what_was_meant_is_said(cli, words, meant):
+    ran = cli(*words)
+    assert ran.code == 2 and meant in ran.err
+
+
 @pytest.mark.parametrize("words", [["version"], ["--version"], ["-V"]], ids=" ".join)
 def test_version(cli, words):
     major, minor = FORMAT
