@@ -70,12 +70,14 @@ gen: $(VENV)/.dev  ## write the generated files
 	$(PY) tools/gen_loop.py
 	$(PY) tools/gen_reference.py
 	$(PY) tools/gen_memory_map.py
+	$(PY) tools/gen_colours.py
 
 gen-check: $(VENV)/.dev
 	$(PY) tools/gen_tables.py --check
 	$(PY) tools/gen_loop.py --check
 	$(PY) tools/gen_reference.py --check
 	$(PY) tools/gen_memory_map.py --check
+	$(PY) tools/gen_colours.py --check
 
 check: lint types gen-check test conformance-self coverage-clauses  ## everything CI and reviewers ask for
 
