@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
 
 
-@pytest.fixture(scope="session")
+@functools.cache
 def suite_sources() -> dict[str, str]:
     """Without those that the lexer refuses: what they hold has no class."""
     from concerto.compiler.diagnostics import Diagnostics
