@@ -11,7 +11,7 @@ from .inputs import load_program, project_folder, project_permissions, read, sho
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .terminal import shown
+from .terminal import failure_line, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,13 +129,13 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
     """Print how the run of a FILE ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        print(shown(clean(str(outcome.panic)), sys.stderr), file=sys.stderr)
+        print(failure_line(clean(str(outcome.panic))), file=sys.stderr)
         named = shown_file(file)
         trace = [(function, named(name), line, column) for function, name, line, column in outcome.panic.trace]
         for line in trace_lines(trace, local_lines(outcome.panic.locals, session.redactor)):
             print(shown(line, sys.stderr), file=sys.stderr)
     elif outcome.exit_code:
-        print(shown(clean(f"error: {outcome.message}"), sys.stderr), file=sys.stderr)
+        print(failure_line(clean(f"error: {outcome.message}")), file=sys.stderr)
     return outcome.exit_code
 
 
