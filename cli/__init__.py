@@ -77,6 +77,10 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
     else:
         arguments = parsed(verb, module, given, hint, {**beside, "alone": alone})
     terminal.choose_colour(arguments.color)
+    if vars(arguments).get("watch"):
+        from .watch import watch
+
+        return watch(words, arguments)
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 

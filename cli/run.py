@@ -12,6 +12,7 @@ from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .terminal import failure_line, shown
+from .watch import add_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     debug = "show the locals of each frame of a stack trace, and where translated code comes from"
     parser.add_argument("--debug", action="store_true", help=debug)
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
+    add_watch(parser)
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -55,7 +57,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
-    requests = "print a line per model request on stderr: its size, and how much of it equals the one before"
+    requests = "print each model request on stderr as it is sent, its size, and how much of it equals the one before"
     parser.add_argument("--verbose=requests", action="store_true", dest="verbose_requests", help=requests)
     add_flags(parser)
 
@@ -339,7 +341,7 @@ class LazyNetwork:
 
 
 def _tell_request(line: str) -> None:
-    print(line, file=sys.stderr)
+    print(shown(line, sys.stderr), file=sys.stderr)
 
 
 async def _sleep(seconds: float) -> None:

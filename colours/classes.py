@@ -15,7 +15,17 @@ from ..compiler.diagnostics import Diagnostics
 from ..compiler.filter import filter_tokens
 from ..compiler.lexer import lex
 from ..compiler.source import Source
-from ..compiler.tokens import CLAUSE_WORDS, DECLARING_WORDS, END, HARD_KEYWORDS, OPERATORS, SOFT_WORDS, TIER_WORDS, TokenList, words
+from ..compiler.tokens import (
+    CLAUSE_WORDS,
+    DECLARING_WORDS,
+    END,
+    HARD_KEYWORDS,
+    OPERATORS,
+    SOFT_WORDS,
+    TIER_WORDS,
+    TokenList,
+    words,
+)
 
 
 class Class(NamedTuple):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..compiler.tokens import CLAUSE_WORDS, DECLARING_WORDS, HARD_KEYWORDS, OPERATORS, SOFT_WORDS, TIER_WORDS, words
+from ..compiler.tokens import CLAUSE_WORDS, DECLARING_WORDS, HARD_KEYWORDS, SOFT_WORDS, TIER_WORDS, words
 from .classes import CLASS_OF_SIGN, CLASS_OF_WORD, CLASSES, DECLARING, ESCAPE
 
 SCOPE = "source.concerto"
@@ -231,4 +231,4 @@ _PARTS: dict[str, Rule] = {
     "signs": _signs(),
     "refused": _match(r"[^\s]", "error", "character"),
 }
-assert SOFT_WORDS == DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | {"limit", *_BEFORE}, "a soft word has no pattern"
+assert DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | {"limit", *_BEFORE} == SOFT_WORDS, "a soft word has no pattern"

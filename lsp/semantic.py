@@ -17,8 +17,8 @@ from ..compiler.symbols import (
     FunctionSymbol,
     Local,
     ModuleSymbol,
-    StdModuleSymbol,
     StdFunctionSymbol,
+    StdModuleSymbol,
     Symbol,
     VariantSymbol,
 )
@@ -183,7 +183,7 @@ def of_thing(thing: Symbol | Row | Field) -> tuple[str, tuple[str, ...]] | None:
             owned = thing.owner is not None or thing.tool is not None
             return ("method" if owned else "function"), _modifiers(thing.declaration)
     node = thing if isinstance(thing, ast.Node) else getattr(thing, "declaration", None)
-    type_ = OF_DECLARATION.get(type(node))
+    type_ = OF_DECLARATION.get(type(node)) if isinstance(node, ast.Node) else None
     return (type_, _modifiers(node)) if type_ is not None and isinstance(node, ast.Node) else None
 
 

@@ -50,7 +50,7 @@ class Server(LanguageServer):
     def __init__(self, version: str) -> None:
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
         self.analyses: dict[str, Analysis] = {}
-        self.coloured: dict[str, tuple[str, list[int]]] = {}  # the token data last sent of a document, with the name of that answer
+        self.coloured: dict[str, tuple[str, list[int]]] = {}  # of each document the tokens last sent, and that answer's name
         self.answers = 0
         self.asked_to_stop = False
         self.stopped = False

@@ -17,6 +17,7 @@ def suite_sources() -> dict[str, str]:
     from concerto.compiler.diagnostics import Diagnostics
     from concerto.compiler.lexer import lex
     from concerto.compiler.source import Source
+
     from conformance import suite
 
     programs, errors = suite.load()

@@ -56,7 +56,8 @@ def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tu
     """Of each case its text and its arguments; E4009 for what is no list of them, E4070 without parameters (O-8.26)."""
     parameters = symbol.declaration.parameters
     if not isinstance(written, ast.ArrayExpr) or not written.items:
-        c.report("E4009", written.span, "`cases` is an array literal of at least one case", help="write `cases: [(1, 2), (3, 4)]`")
+        message = "`cases` is an array literal of at least one case"
+        c.report("E4009", written.span, message, help="write `cases: [(1, 2), (3, 4)]`")
         return
     if not parameters:
         help = f"write `fn {symbol.name}(x: Int) {{ … }}`, or drop `cases`"

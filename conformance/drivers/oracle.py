@@ -77,7 +77,7 @@ def program_of(op: Json) -> Program:
     return Program(files, op["main"])
 
 
-def cases_of(node: ast.Function) -> list[ast.Expr]:
+def cases_of(node: Any) -> list[Any]:
     """Those of `@test(cases: […])` (O-8.26)."""
     given = [a for mark in node.decorators if mark.name.text == "test" for a in mark.arguments]
     return [case for a in given if a.name is not None and a.name.text == "cases" for case in a.value.items]

@@ -112,7 +112,8 @@ def test_the_environment_is_named_variables_only(told, cli, write, monkeypatch):
 def test_a_variable_may_be_written_out(told, cli, write, monkeypatch):
     """In the manifest itself, without a variable of the host; an image holds it (O-4.41)."""
     monkeypatch.setenv("HOST_NAME", "value")
-    env = told(command("tells.py") + 'env = { MODE = { value = "production" }, EMPTY = { value = "" }, OF_HOST = "HOST_NAME" }\n')["env"]
+    variables = 'env = { MODE = { value = "production" }, EMPTY = { value = "" }, OF_HOST = "HOST_NAME" }\n'
+    env = told(command("tells.py") + variables)["env"]
     assert (env["MODE"], env["EMPTY"], env["OF_HOST"]) == ("production", "", "value")
     cli("compile", "main.conc")
     (Path.cwd() / "Concerto.toml").unlink()

@@ -24,7 +24,7 @@ from ..suite_sources import suite_sources
 
 # What a token of the lexer may look like; a string with holes is more than one thing.
 TYPES: dict[str, tuple[_TokenType, ...]] = {
-    "INT": (Number,), "FLOAT": (Number,), "STRING": (String,), "ISTR_START": (String,), "ISTR_MID": (String,), "ISTR_END": (String,),
+    "INT": (Number,), "FLOAT": (Number,), **dict.fromkeys(("STRING", "ISTR_START", "ISTR_MID", "ISTR_END"), (String,)),
     "LABEL": (Name.Label,), "AT": (Name.Decorator,), "IDENT": (Name, Keyword),  # soft words
     **dict.fromkeys(HARD_KEYWORDS.values(), (Keyword, Name)),  # names behind a dot
 }  # fmt: skip

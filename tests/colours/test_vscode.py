@@ -42,6 +42,7 @@ def test_the_package_holds_what_it_needs(tmp_path: Path) -> None:
         names = {name.removeprefix("extension/") for name in packed.namelist()}
         manifest = json.loads(packed.read("extension/package.json"))
         assert len(packed.read("extension/dist/extension.js")) < 1_000_000
-    wanted = [manifest["main"], manifest["contributes"]["grammars"][0]["path"], manifest["contributes"]["languages"][0]["configuration"]]
+    gives = manifest["contributes"]
+    wanted = [manifest["main"], gives["grammars"][0]["path"], gives["languages"][0]["configuration"]]
     assert {path.removeprefix("./") for path in wanted} <= names
     assert not [name for name in names if "node_modules" in name or name.startswith("src")]
