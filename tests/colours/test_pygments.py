@@ -1,4 +1,4 @@
-"""The lexer for Pygments, found by its entry point, against the compiler's tokens (C-13.10)."""
+"""The lexer for Pygments, found by its entry point, against the compiler's tokens (O-9.55)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The TextMate grammar as editors run it, against the compiler's lexer (C-13.10): npm's vscode-textmate and vscode-oniguruma."""
+"""The TextMate grammar as editors run it, against the compiler's lexer (O-9.55): npm's vscode-textmate and vscode-oniguruma."""
 
 from __future__ import annotations
 

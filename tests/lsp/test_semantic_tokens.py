@@ -1,4 +1,4 @@
-"""Semantic tokens: over the wire, and against the compiler's lexer for every program of the suite (O-9.25, C-13.10)."""
+"""Semantic tokens: over the wire, and against the compiler's lexer for every program of the suite (O-9.25, O-9.55)."""
 
 from __future__ import annotations
 
