@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .errors import Origin
 from .retry import RetryPolicy
-from .time_limits import DEFAULT_SECONDS, TimeLimits
+from .time_limits import DEFAULT_SECONDS, call_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class CallSettings:
         return self.changed(params=params, model=model)
 
     def origin(self) -> Origin:
-        return Origin(self.model, self.connection.name, TimeLimits(self.timeout).call)
+        return Origin(self.model, self.connection.name, call_seconds(self.timeout))
 
 
 def call_settings(

@@ -15,7 +15,7 @@ from .reply_cache import cache_key
 from .schema.failures import retries_exhausted, schema_failure
 from .schema.strategy import Plan, why_block
 from .schema.verdict import Verdict, judge
-from .time_limits import TimeLimits
+from .time_limits import call_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class CallRun:
         offered = bool(self.settings.tools)
         self.head = await self.conversation.open(
             self.run_id, self.asked, system=system, tools_offered=offered, by=self.settings.name,
-            timeout=TimeLimits(self.settings.timeout).call,
+            timeout=call_seconds(self.settings.timeout),
         )
 
     def _user(self, text: str) -> Msg:

@@ -59,7 +59,7 @@ class Offered:
             self.offers.setdefault(offer.definition.name, offer)
 
     def serve(self, effect: Effect) -> None:
-        """A stream outlives the effect that began it: tools run for the task that waits for the next chunk."""
+        """From now on tools run for the task that waits for this effect."""
         self.effect = self.hooks.effect = effect
 
     def definitions(self) -> list[ToolDef]:

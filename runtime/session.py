@@ -414,7 +414,7 @@ class Session:
                     self.work.begin(effect, _then(settled.after(), value))
                     return
         except Panic as panic:
-            if panic.trace:
+            if panic.trace or panic is self.machine.panic:  # it has its place, which has no trace where all frames are hidden
                 raise
             self.machine.panicked(effect.task, panic)
             return

@@ -1,6 +1,6 @@
 """The limits of time of one provider request (O-1.212).
 
-Hands on `TimeLimits`. Must not know: clocks, providers.
+Hands on `TimeLimits` and `call_seconds`. Must not know: clocks, providers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS = 60
 # What `timeout` may hold, and the seconds of what it leaves out.
 DEFAULTS: dict[str, float] = {"connect": 5.0, "first": 60.0, "idle": 30.0, "total": 600.0}
+
+
+def call_seconds(timeout: Timeout) -> float:
+    """Those of a whole call, `TimeLimits.call`, from the value of a field `timeout`."""
+    return float(timeout) if isinstance(timeout, (int, float)) else TimeLimits(timeout).call
 
 
 class TimeLimits:

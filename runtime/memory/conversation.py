@@ -7,6 +7,7 @@ what a reply means.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 from ..records import Msg
 from .errors import MemoryFailure
@@ -121,12 +122,11 @@ class Conversation:
 
         if self.recall is not None:
             await self._embed(prompt)
-        self.run = await self.operations.use(
-            lambda: open_run(
-                self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
-                by=by, meta=self.meta, recall=self.recall,
-            )
+        begun = partial(
+            open_run, self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered,
+            tokens=self.tokens, by=by, meta=self.meta, recall=self.recall,
         )  # fmt: skip
+        self.run = begun() if self.operations is IN_PLACE else await self.operations.use(begun)
         self.lead = self.run.lead
         return self.run.head
 

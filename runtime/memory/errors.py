@@ -73,6 +73,16 @@ def keeps_no(store: str, what: str) -> MemoryFailure:
     return store_failed(store, f"this store keeps no {what}")
 
 
+def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | int]) -> MemoryFailure:
+    """A key was written when its memory had other parts than it is declared with now (M-7.6)."""
+    found = ", ".join(repr(value) for value in values) or "no parts"
+    message = (
+        f"the memory {memory} has keys that were written under another declaration, one with {found}; it is declared with "
+        f"{', '.join(names) or 'no parts'}: declare it as it was to read them, or remove all its keys with `erase()`"
+    )
+    return MemoryFailure("Store", message, store=memory)
+
+
 def newer_version(found: int, supported: int) -> MemoryFailure:
     message = f"written by a newer version: format {found}, this program reads up to {supported}"
     return MemoryFailure("Version", message, found=found, supported=supported)

@@ -6,6 +6,7 @@ Hands on `KeyedMemory` and `DerivedMemory`. Must not know: which are declared, c
 from __future__ import annotations
 
 from ...vm.panics import Panic
+from .errors import other_key_parts
 from .keys import MAIN_BRANCH, branch_of, key_values
 
 TYPE_CHECKING = False
@@ -47,7 +48,14 @@ class KeyedMemory:
 
     def keys(self) -> list[dict[str, str | int]]:
         found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
-        return [dict(zip(self.per, key[len(self._prefix) : -1], strict=True)) for key in found]
+        return [dict(zip(self.per, self._parts(key), strict=True)) for key in found]
+
+    def _parts(self, key: Key) -> Key:
+        """The values of a key. MemoryFailure where their number is another one than that of the declared parts."""
+        values = key[len(self._prefix) : -1]
+        if len(values) != len(self.per):
+            raise other_key_parts(self.name, self.per, values)
+        return values
 
     def erase(self, **values: Any) -> int:
         """Every key with these values; the number of removed entries."""
@@ -60,9 +68,16 @@ class KeyedMemory:
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
         """Whether a key is one with these values. InvalidValue for a value no key may have."""
         names = [name for name in self.per if name in values]
-        at = [len(self._prefix) + self.per.index(name) for name in names]
+        at = [self.per.index(name) for name in names]
         wanted = list(zip(at, key_values(names, values), strict=True))
-        return lambda key: key[: len(self._prefix)] == self._prefix and all(key[place] == value for place, value in wanted)
+
+        def fits(key: Key) -> bool:
+            if key[: len(self._prefix)] != self._prefix:
+                return False
+            parts = self._parts(key) if wanted else ()
+            return all(parts[place] == value for place, value in wanted)
+
+        return fits
 
     def stored(self, values: Mapping[str, Any]) -> list[Key]:
         """The logs with these values, branches too, ordered by their bytes."""

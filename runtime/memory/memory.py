@@ -272,8 +272,10 @@ class Memory(MemoryReader):
             )  # fmt: skip
             views = [_rewound(state, first) for state in self.store.views(self.key).values()]
             unseen = [one.place for one in stored_seen(self.store, self.key) if any(seq >= first for seq in one.seqs)]
-            facts = [fact.id for fact in stored_facts(self.store, self.key) if fact.rule and any(s >= first for s in fact.seqs)]
+            facts = _facts_from(self.store, self.key, first)
             if self._try(log, Batch(head, evict=gone, views=views, gone=facts, unseen=unseen)):
+                if self.keeps:
+                    self.session.keep(self.key, self.now(), [], _facts_from(self.session, self.key, first))
                 self._tell_evicted([entry.seq for entry in gone], "rewind")
                 return log.head.turns - kept_turns
 
@@ -400,6 +402,11 @@ def _next_head(head: Head, at: int, **changed: int) -> Head:
     for name, value in changed.items():
         setattr(made, name, value)
     return made
+
+
+def _facts_from(store: Store, key: Key, first: int) -> list[int]:
+    """The ids of facts whose provenance names an entry from that seq on: it goes, and its seq is given again."""
+    return [fact.id for fact in stored_facts(store, key) if any(seq >= first for seq in fact.seqs)]
 
 
 def _rewound(state: ViewState, first: int) -> ViewState:

@@ -8,7 +8,7 @@ key. Hands on `lowered`, and `Logs`, which takes it back. Must not know: program
 from __future__ import annotations
 
 from .dumps import Content, dumped, loaded
-from .errors import InvalidValue, corrupt
+from .errors import InvalidValue, corrupt, other_key_parts
 from .facts import fact_of
 from .keys import encode, key_values
 from .observations import observation_of
@@ -244,6 +244,8 @@ def _tokens(entries: Sequence[Entry]) -> int:
 def _checked_key(memories: Memories, key: Any) -> Key:
     namespace, name, *values, branch = key
     names = memories.key_names(name)
+    if len(names) != len(values):
+        raise other_key_parts(name, names, values)
     try:
         parts = key_values(names, dict(zip(names, values, strict=True)))
     except InvalidValue as error:

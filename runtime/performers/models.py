@@ -5,6 +5,8 @@ Must not know: the loop that asks, the command line.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...vm.effects import ModelLife
 from ...vm.handles import message_array
 from ...vm.panics import Panic
@@ -107,8 +109,7 @@ class ModelCalls:
             from ..streams import StreamedCall, begun
 
             streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
-            if offered is not None:
-                streamed.serve = offered.serve
+            streamed.serve = partial(_serve, self.run, offered, conversation)
             return await begun(self.run, effect, streamed, instance.began)
         if call.schema is None:
             messages = () if call.messages is None else _chatted(settings, call.messages)
@@ -175,6 +176,16 @@ class ModelCalls:
             model: Model = self.models[call.model][1]
             attached = None if model.memory is None else self.run.program.memories[model.memory]
         return None if attached is None else await conversation(self.run, effect, attached, call.auto, call.model, call.turn)
+
+
+def _serve(run: Running, offered: Offered | None, conversation: Conversation | None, effect: Effect) -> None:
+    """A stream outlives the effect that began it: tools and summarisers run for the task that waits for the next chunk."""
+    if offered is not None:
+        offered.serve(effect)
+    if conversation is not None and conversation.summarise is not None:
+        from ..summarising import summariser
+
+        conversation.summarise = summariser(run, effect)
 
 
 def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:

@@ -41,7 +41,8 @@ class OpenAIChat(OpenAIProvider):
     }
 
     def lower(self, request: Request) -> Json:
-        messages = [m.plain or self.returned(m, request) or lower_message(m) for m in self._told(request)]
+        told = self._told(request) if self._refused or self.settings.provider == "google" else request.messages
+        messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in told]
         arguments: Json = {"model": request.model, "messages": messages}
         if request.tools:
             if not self.takes("default effort", request.model):

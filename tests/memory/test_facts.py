@@ -207,3 +207,21 @@ def test_words_of_any_script(content, query, clock):
     memory = Memory(clock=clock)
     remember(memory, "1", content)
     assert names(memory, query) == ["1"]
+
+
+@pytest.mark.parametrize("tier", ["persistent", "session"])
+def test_a_rewind_takes_along_what_names_a_removed_entry(durable, path, clock, tier):
+    """M-6.18: the seqs are given again, so a fact that stayed would name a message that is not its own."""
+    memory = durable(path, clock)
+    for number in range(3):
+        memory.append("user", f"m{number}")
+    remember(memory, "kept", "a", tier=tier, seqs=[0])
+    remember(memory, "gone", "b", tier=tier, seqs=[0, 2])
+    remember(memory, "bare", "c", tier=tier)
+    branch = memory.fork("b")
+    memory.rewind(1)
+    memory.append("user", "another")
+    assert sorted(fact.name for fact in Facts(memory).all()) == ["bare", "kept"]
+    assert sorted(fact.name for fact in Facts(branch).all()) == ["bare", "gone", "kept"]
+    assert memory.erase([2]) == 1
+    assert sorted(fact.name for fact in Facts(memory).all()) == ["bare", "kept"]

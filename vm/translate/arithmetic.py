@@ -110,6 +110,7 @@ class Arithmetic(Forms):
             b, a = self.pop(), self.pop()
             text = f"(w {sign} {b.text} if (w := {a.text}) >= 0 else {slow}(w, {b.text}))"
             self.push(Entry(text, s.INT, pure=a.pure, uses=a.uses, deep=a.deep + 1))
+        self.stack[-1].sure = a.sure and b.sure
         if divisor is not None:
             self.bounded(sign, divisor, a, natural)
 

@@ -15,6 +15,8 @@ from .making import Making
 from .stack import Entry, joined, slot_of
 from .text import Branch, keeping
 
+KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -183,6 +185,7 @@ class Expressions(Making):
         if part.kind[0] == "array" and index.kind[0] == "int":
             self.op_INDEX_ARRAY(operand)
         elif part.kind[0] == "map" and index.kind[0] in ("string", "int"):
+            self.certify_key(1)
             self.settle()
             key, part = self.named(self.pop()), self.named(self.pop())
             found = f"(x := {self.items(part.text)}.get({self.key(key)}, END))"
@@ -196,6 +199,8 @@ class Expressions(Making):
     def op_CALL_BUILTIN(self, operand: int) -> None:
         receiver, name = self.image.constants[operand][1]
         count = self.program.constants[operand][1]
+        if receiver == "Map" and name in KEYED:
+            self.certify_key(KEYED[name])
         if (receiver, name) in (("Map", "get"), ("Array", "pop")):
             self.looked_up() if name == "get" else self.popped()
             return
@@ -271,6 +276,23 @@ class Expressions(Making):
         same = kind if kind == other.kind else s.PLAIN if {kind[0], other.kind[0]} <= s.SCALARS else s.ANY
         none = f"type({raw}) is Err" if parts[0].kind[0] == "result" else f"{raw} is END"
         self.give(f"({other.text} if {none} else {value})", [other], same, fails=value != raw)
+
+    def certify_key(self, depth: int) -> None:
+        """A local that is to be a key, so deep on the stack, is looked at once: where it is of another kind than the image says,
+        the interpreter goes on."""
+        entry = self.stack[-depth]
+        slot, word = slot_of(entry.text), {"string": "str", "int": "int"}.get(entry.kind[0])
+        if entry.sure or slot < 0 or word is None:
+            return
+        self.settle()
+        other = Branch(f"type({entry.text}) is not {word}")
+        other.yes.append(f"{self.place(self.at, self.stack)}raise Leave")
+        self.out.append(other)
+        entry.sure = self.stack[-depth].sure = True
+        known = self.facts.slots.get(slot)
+        self.facts.slots[slot] = Entry(entry.text, entry.kind, low=entry.low, high=entry.high).certain(entry)
+        if known is not None:
+            self.facts.slots[slot].variant, self.facts.slots[slot].divisor = known.variant, known.divisor
 
     def key(self, key: Entry) -> str:
         """What a Map has for a key, which has a name. A String or an Int is it itself."""

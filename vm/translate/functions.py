@@ -84,6 +84,7 @@ class Function:
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
         refuted: set[Any] = set()
+        doubtful: set[Any] = {*arguments}
         for attempt in range(MOST_PASSES):
             translator = self._translator(known, False)
             translator.surveying = True
@@ -94,13 +95,18 @@ class Function:
             found = {slot: meet(slot, entries) for slot, entries in stored.items()}
             assumed = [slot for slot, entry in known.items() if slot in found and entry.low is not None]
             refuted |= {slot for slot in assumed if found[slot].low is None}
+            doubtful |= {slot for slot, entry in known.items() if entry.sure and slot in found and not found[slot].sure}
             settled = all(agrees(known[slot], found.get(slot)) for slot in known)
             if settled:
                 sound = known
             if attempt == MOST_PASSES - 2:
                 refuted |= found.keys()  # it takes too long: what is not sure by now is not hoped for
+                doubtful |= found.keys()
             refuted |= arguments.keys()
             hoped = {slot: found[slot] if slot in refuted else hopeful(found[slot], stored[slot]) for slot in found}
+            for slot in hoped.keys() - doubtful:
+                if hoped[slot].kind[0] in s.SCALARS and any(entry.sure for entry in stored[slot]):
+                    hoped[slot].sure = True  # as long as nothing speaks against it
             if attempt < 1:
                 known = found  # kinds first: what is hoped for goes by them
                 continue

@@ -95,7 +95,10 @@ class Places(Expressions):
         same = not open_kind and slot_of(part.text) >= 0
         self.facts.changed(name)
         kind = everywhere.kind if kind == s.ANY else kind
-        self.facts.slots[slot] = Entry(part.text if same else name, kind, low=low, high=high).certain(part)
+        found = Entry(part.text if same else name, kind, low=low, high=high).certain(part)
+        if kind == everywhere.kind:
+            found.sure, found.number = found.sure or everywhere.sure, found.number or everywhere.number
+        self.facts.slots[slot] = found
 
     def learn(self, limits: Iterable[Limit]) -> None:
         """Bounds of locals that hold on this path."""
@@ -350,6 +353,7 @@ class Places(Expressions):
     def op_SET_INDEX(self, operand: int) -> None:
         self.put(self.stack[-2].text, self.stack[-3].kind, self.stack[-1].kind)
         if self.stack[-2].kind[0] == "map":
+            self.certify_key(1)
             self.set_entry()
             return
         if self.stack[-2].kind[0] == "array" and self.stack[-1].kind[0] == "" and self.stack[-1].simple:
