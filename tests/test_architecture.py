@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = {"api": "concerto"} | {room: f"concerto.{room}" for room in ("cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")}
+ROOMS = {"api": "concerto"} | {
+    room: f"concerto.{room}" for room in ("cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
+}
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
 RUNNER_ONLY = ROOT / "conformance"
