@@ -97,6 +97,7 @@ E2042 types    error type does not convert
 E2043 types    left side of `??` cannot be absent
 E2044 types    type without a JSON shape
 E2045 types    `spawn` of neither a call nor an `async` block
+E2046 types    comparison that the types decide
 E3001 flow     match is not exhaustive
 E3002 flow     pattern may fail where it must not
 E3003 flow     pattern cannot match the type
@@ -164,6 +165,11 @@ W0010 flow     pattern name equal to a variant
 W0011 types    unused `mut`
 W0012 names    variable in braces that is text
 W0013 types    built-in method of a Map without a call
+W0014 types    `?` that ends a concurrent operand only
+W0015 types    error family that what is thrown does not belong to
+W0016 types    Option, `T?` or Result in a prompt
+W0017 types    Err that becomes the value of a `try`
+W0018 types    unmarked throw in a `try`
 W0401 declare  server or agent without configuration
 W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task
@@ -174,6 +180,7 @@ W0452 declare  one memory in two concurrent operands
 W0453 declare  decay that archives nothing
 W0454 declare  summary that is never made
 W0455 declare  observation that no rule sees
+W0456 declare  window of messages that pinned ones can fill
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

@@ -150,9 +150,16 @@ class ToFloat:
 
 @dataclass(frozen=True, slots=True)
 class ToOption:
-    """T or nil to Option<T>; `inner` converts first."""
+    """T, nil or `T?` to Option<T>; `inner` converts first."""
 
     inner: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class FromOption:
+    """Option<T> to T?: the value, or nil for None (L-3.3.14)."""
+
+    target: Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,4 +186,4 @@ class ThroughFrom:
     function: FunctionSymbol
 
 
-Coercion = ToFloat | ToOption | ToPrompt | ToError | CheckAny | ThroughFrom
+Coercion = ToFloat | ToOption | FromOption | ToPrompt | ToError | CheckAny | ThroughFrom

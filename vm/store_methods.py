@@ -284,6 +284,11 @@ def _ledger_scope(machine: Running, task: Task, ref: LedgerRef, site: Site, argu
     return LedgerRef(ref.name, (*ref.scope, expect(prefix, str, "String")))
 
 
+def _partition(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (name,) = arguments_of(site, arguments, ("name",))
+    return LedgerRef(ref.name, (*ref.scope, expect(name, str, "String")))
+
+
 def _entries(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
     return Array(machine.stores.ledger(ref).records())
@@ -321,7 +326,7 @@ _SEARCHES = {
 }  # fmt: skip
 _LEDGER = {
     "insert": _insert, "update": _update, "update_keys": _update_keys, "delete": _remove, "query": _query,
-    "scope": _ledger_scope, "entries": _entries, "identifiers": _identifiers, "len": _ledger_len,
+    "scope": _ledger_scope, "partition": _partition, "entries": _entries, "identifiers": _identifiers, "len": _ledger_len,
     "is_empty": _ledger_is_empty, "clear": _ledger_clear, **_SEARCHES,
 }  # fmt: skip
 

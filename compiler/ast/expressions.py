@@ -158,6 +158,7 @@ class Propagate(Expr):
     """`operand?`."""
 
     operand: Expr
+    together: Any = annotation()  # true over an Array or tuple of Results (L-3.12.10)
     failure: Any = annotation()  # the coercion of the error on its way to its target, or None
 
 

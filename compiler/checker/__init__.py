@@ -47,6 +47,7 @@ from .context import Checker
 from .contexts import check_context, declare_contexts
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators, check_parts
+from .families import foreign_value
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .manifest_tables import check_tables
@@ -56,6 +57,7 @@ from .memory_effects import check_step_functions
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
+from .prompts import text_as_prompt
 from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
 from .stores import check_store, declare_hashmap
 from .testing import check_test
@@ -78,6 +80,7 @@ RULES = {
 }
 
 
+LINTS = (foreign_value, text_as_prompt)
 MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
@@ -112,7 +115,7 @@ def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | No
 
 def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     module = resolve(project, diagnostics)
-    c = Checker(project.sources, diagnostics, RULES, MUTATING)
+    c = Checker(project.sources, diagnostics, RULES, MUTATING, LINTS)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]

@@ -43,6 +43,7 @@ from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
+from .prompts import check_prompt
 from .relations import ERRONEOUS, is_text
 from .schemas import instance_fault
 from .signatures import Formal
@@ -294,6 +295,10 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if matched is None:
         return ERRONEOUS
     if member:
+        if owner in ("Prompt", "Message"):
+            for text in matched.values:
+                if text is not None:
+                    check_prompt(c, text)
         node.target = RecordCall(matched.values, matched.order, owner, member)
     elif name in CONSTRUCTORS:
         node.target = ConstructorCall(matched.values, matched.order, name)

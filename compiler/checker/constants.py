@@ -13,7 +13,7 @@ from ...vm import values as vm
 from ...vm.bytecode.limits import DEFAULT
 from ...vm.panics import Panic
 from .. import ast
-from ..decisions import CheckAny, ConstructorCall, ToFloat, ToOption, VariantCall
+from ..decisions import CheckAny, ConstructorCall, FromOption, ToFloat, ToOption, VariantCall
 from ..symbols import BuiltinSymbol, ConstStruct, ConstSymbol, ConstVariant, StructSymbol, VariantSymbol
 from ..types import FLOAT
 from .constant_values import descriptor_of, machine_value, plain_value
@@ -99,6 +99,8 @@ def _coerced(node: ast.Expr, value: Any) -> Any:
         return float(value)
     if isinstance(node.coercion, ToOption):
         return vm.NONE if value is None else vm.Some(float(value) if isinstance(node.coercion.inner, ToFloat) else value)
+    if isinstance(node.coercion, FromOption):
+        return None if value is vm.NONE else value.value
     if node.coercion is not None and not isinstance(node.coercion, CheckAny):
         raise NotConstant(node)
     return value

@@ -24,6 +24,7 @@ from ..symbols import (
     FunctionScope,
     FunctionSymbol,
     ImplSymbol,
+    Local,
     ModelSymbol,
     Offering,
     StepFunction,
@@ -105,6 +106,7 @@ class WaitingBounds(NamedTuple):
 
 
 ExpressionRule = Callable[["Checker", Any, Expected], Type]
+Lint = Callable[["Checker", ast.Expr, Type, Type], None]  # the value, its type, and the one expected
 
 # Forms whose first child may itself be such a form: walked from the innermost outward, without recursion.
 SPINES: dict[type[ast.Node], str] = {
@@ -133,6 +135,7 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "texts", "lints",
     )  # fmt: skip
 
     def __init__(
@@ -141,8 +144,10 @@ class Checker:
         diagnostics: Diagnostics,
         expressions: dict[type[ast.Expr], ExpressionRule],
         mutating: frozenset[str],
+        lints: Sequence[Lint] = (),
     ) -> None:
         self.sources = sources
+        self.lints = lints  # that look at each value that went where a type is expected
         self.mutating = mutating  # names of methods that may change their receiver
         self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
         # expressions that belong to the code around the body they stand in, and the targets and loops they have there
@@ -183,6 +188,7 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions
@@ -254,6 +260,9 @@ class Checker:
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
         node.coercion = coercion
+        if found is not wanted:
+            for lint in self.lints:
+                lint(self, node, found, wanted)
         return NEVER if found == NEVER else wanted
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:

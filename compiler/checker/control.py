@@ -13,7 +13,8 @@ from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
 from .exhaustiveness import check_arms
 from .mismatch import ITERABLE, absent_help, condition_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
-from .propagation import discarded_result, leave
+from .prompts import keep_text
+from .propagation import discarded_result, leave, uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
 from .testing import mock
 from .types import written_type
@@ -74,6 +75,14 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
 
 
 def let(c: Checker, node: ast.Let) -> bool:
+    diverges = _let(c, node)
+    if node.value is not None:
+        keep_text(c, node)
+        uncaught_value(c, node)
+    return diverges
+
+
+def _let(c: Checker, node: ast.Let) -> bool:
     annotated = None if node.type is None else written_type(c, node.type)
     if node.value is None:
         if annotated is None:

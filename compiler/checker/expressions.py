@@ -11,7 +11,6 @@ from .. import ast
 from ..resolver.everyday import NAMES
 from ..resolver.predeclared import STORES
 from ..resolver.scopes import ErroneousSymbol
-from ..resolver.spelling import did_you_mean
 from ..symbols import (
     AgentSymbol,
     AliasSymbol,
@@ -67,6 +66,7 @@ from ..types import (
     result,
 )
 from .builtins import function_value
+from .comparisons import words_help
 from .context import Checker, Expected, ExpressionRule
 from .contexts import memory_type
 from .generics import Instance, written_arguments
@@ -121,7 +121,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
         return wanted if isinstance(wanted, Union) else STRING
     return c.report(
         expected.code, node.span, f'expected `{wanted}`, found `"{node.value}"`',
-        help=did_you_mean(node.value, wanted.members),
+        help=words_help(node.value, wanted),
     )  # fmt: skip
 
 

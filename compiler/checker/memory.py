@@ -214,8 +214,22 @@ def _check_together(c: Checker, symbol: MemorySymbol) -> None:
         place = next((step.name for step in _chain(symbol.declaration.value)[1] if step.name.text == "window"), None)
         message = f"a window of {window} messages is larger than the {retain} that are kept"
         c.report("E4504", (place or symbol.declaration.name).span, message, help="lower `window`, or raise `retain`")
+    _check_pins(c, symbol)
     if "summary" in steps:
         _check_due(c, symbol, steps)
+
+
+def _check_pins(c: Checker, symbol: MemorySymbol) -> None:
+    """W0456: of a window of n messages the pinned ones take their part, at last all of it (M-4.9)."""
+    written = {step.name.text: step for step in _chain(symbol.declaration.value)[1]}
+    window = written.get("window")
+    if window is None or "pin" not in written or len(window.arguments) != 1 or window.arguments[0].name is not None:
+        return
+    count = (symbol.steps or {}).get("window", {}).get("window")
+    if not isinstance(count, int):
+        return
+    message = f"pinned messages count among the {count} of this window: with {count} of them it shows no conversation"
+    c.report("W0456", window.name.span, message, help=f"count turns: `.window(turns: {max(1, count // 2)})`")
 
 
 def _check_due(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:

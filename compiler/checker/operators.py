@@ -8,6 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..symbols import StructSymbol
 from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
+from .comparisons import comparable, lift
 from .context import FREE, Checker, Expected, ExpressionRule
 from .mismatch import absent_help, condition_help
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
@@ -36,6 +37,8 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
+    if node.operator in EQUALITY and (decided := lift(c, node, left, right)) is not None:
+        return decided
     result = operator_type(node.operator, left, right)
     if result is None:
         return operand_error(c, node, node.operator, left, right)
@@ -65,7 +68,7 @@ def operator_type(operator: str, left: Type, right: Type) -> Type | None:
     if operator in ARITHMETIC:
         return _arithmetic(operator, left, right)
     if operator in EQUALITY:
-        return BOOL if _comparable(left, right) else None
+        return BOOL if comparable(left, right) else None
     if ANY in (left, right):  # the check moves to run time (L-3.6.12)
         return BOOL
     if right == NEVER:
@@ -88,14 +91,6 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
     if left not in NUMBERS or right not in NUMBERS:
         return None
     return INT if left == right == INT else FLOAT
-
-
-def _comparable(left: Type, right: Type) -> bool:
-    if left in NUMBERS and right in NUMBERS:
-        return True
-    if NIL in (left, right) or ANY in (left, right) or right == NEVER:
-        return True
-    return fits(left, right) or fits(right, left)
 
 
 def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:

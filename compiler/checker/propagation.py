@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ...vm.values.errors import is_family
 from .. import ast
-from ..decisions import Coercion, ThroughFrom, ToError
+from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
-from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Type, Union, error, result
+from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
+from .families import foreign_error, never_caught
 from .implementing import implementations_of, implements
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
 from .types import written_type
@@ -57,6 +58,7 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
         help = "add a `catch`" if code == "E3015" else by_impl
         c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
         return None
+    foreign_error(c, raised.node.span, raised.type, wanted)
     return coercion
 
 
@@ -89,11 +91,43 @@ def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
     """A discarded Result is thrown inside a `try` body (L-5.12.2), elsewhere it draws W0003."""
     sides = generic(found, "Result")
     if not sides:
+        if results_in(found):
+            help = "write `?` behind it, which raises the first Err, `match` on the results, or write `let _ = …;`"
+            c.report("W0003", node.span, f"the Results in the `{found}` are not used", help=help)
         return
     if c.in_try:
         leave(c, Raise(node, sides[1] if str(sides[1]) != "_" else ANY, "statement"))
+        if not _is_constructor(node):
+            message = "inside `try` this statement throws its Err; anywhere else it would be dropped"
+            c.report("W0018", node.span, message, help=_with_mark(c, node))
     else:
         c.report("W0003", node.span, f"the `{found}` is not used", help="use `?`, `match`, or `let _ = …;`")
+
+
+def uncaught_value(c: Checker, node: ast.Let) -> None:
+    """W0017: the last call of a `try` whose value a `let` keeps is that value, Err or not; its `catch` never sees it."""
+    value = node.value
+    while isinstance(value, ast.GroupExpr):
+        value = value.inner
+    if not isinstance(value, ast.Try) or not value.catches or value.body.result is None:
+        return
+    last = value.body.result
+    if generic(last.type, "Result") and isinstance(last, CALLS) and not _is_constructor(last):
+        message = "the `catch` does not see this Err: it becomes the value of the `try`"
+        c.report("W0017", last.span, message, help=_with_mark(c, last))
+
+
+CALLS = (ast.Call, ast.MethodCall, ast.Await, ast.Pipe)
+
+
+def _with_mark(c: Checker, node: ast.Expr) -> str:
+    """The expression as it is written, with `?` behind it."""
+    written = c.text(node)
+    return "write `?` behind it" if written.endswith("…`") else f"write `{written[1:-1]}?`"
+
+
+def _is_constructor(node: ast.Expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.target, ConstructorCall)
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
@@ -114,6 +148,11 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if inside:
         _leave_none(c, node)
         return inside[0]
+    results = results_in(found)
+    if results:
+        node.together = True
+        node.failure = leave(c, Raise(node, join_errors([ANY if error == OPEN else error for _, error in results]), "?"))
+        return values_of(found)
     if found is ERRONEOUS or found == NEVER:
         return found
     if found == ANY:
@@ -121,6 +160,22 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
         return ANY
     help = "use `??` with a default" if isinstance(found, Nilable) else "drop the `?`"
     return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
+
+
+def results_in(type_: Type) -> list[tuple[Type, ...]]:
+    """The sides of the Results that `?` takes apart together: of an Array of them, or a tuple that holds one and nothing of
+    which only the run knows whether it is one (L-3.12.10)."""
+    parts = type_.items if isinstance(type_, Tuple) else generic(type_, "Array") or ()
+    if any(part == ANY or (isinstance(part, Nominal) and part.kind in ("parameter", "trait")) for part in parts):
+        return []
+    return [sides for part in parts if (sides := generic(part, "Result"))]
+
+
+def values_of(type_: Type) -> Type:
+    """What is left of such a type when all of its Results are Ok."""
+    if isinstance(type_, Tuple):
+        return Tuple(tuple([sides[0] if (sides := generic(part, "Result")) else part for part in type_.items]))
+    return array(results_in(type_)[0][0])
 
 
 def _leave_none(c: Checker, node: ast.Propagate) -> None:
@@ -172,6 +227,7 @@ def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: E
     rethrow: list[tuple[Type, Coercion]] = []
     for clause in node.catches:
         _clause(c, clause, earlier)
+        never_caught(c, clause, target.raised)
         earlier.append(clause)
         branches.append((clause.body, _body(c, clause.body, expected)))
     for raised in target.raised:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ...vm.values.errors import nearest_family
-from ..decisions import CheckAny, Coercion, ToError, ToFloat, ToOption, ToPrompt
+from ..decisions import CheckAny, Coercion, FromOption, ToError, ToFloat, ToOption, ToPrompt
 from ..types import (
     ANY,
     ERROR,
@@ -73,6 +73,13 @@ def nilable(inner: Type) -> Type:
     return inner if inner in (ANY, NIL) or isinstance(inner, Nilable) else Nilable(inner)
 
 
+def is_present(type_: Type) -> bool:
+    """Whether no value of the type is itself an absence, so that `T?` and `Option<T>` say the same (L-3.3.14)."""
+    if isinstance(type_, Nilable) or type_ in (ANY, NIL) or generic(type_, "Option") or isinstance(type_, Open):
+        return False
+    return not (isinstance(type_, Nominal) and type_.kind in ("parameter", "trait"))
+
+
 def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
     """The type arguments when `type_` is `name<…>`."""
     return type_.arguments if isinstance(type_, Generic) and type_.name == name else None
@@ -134,7 +141,11 @@ def _to_nilable(found: Type, inner: Type) -> Coercion | None | _Mismatch:
         return None
     if isinstance(found, Nilable):
         return None if part_fits(found.inner, inner) else MISMATCH
-    return convert(found, inner)
+    coercion = convert(found, inner)
+    inside = generic(found, "Option")
+    if inside and isinstance(coercion, _Mismatch) and is_present(inner) and fits(inside[0], inner):
+        return FromOption(Nilable(inner))
+    return coercion
 
 
 def _to_generic(found: Type, wanted: Generic) -> Coercion | None | _Mismatch:
@@ -142,11 +153,14 @@ def _to_generic(found: Type, wanted: Generic) -> Coercion | None | _Mismatch:
         parts = zip(found.arguments, wanted.arguments, strict=False)
         if all(part_fits(a, b) for a, b in parts):
             return None
-    if wanted.name != "Option" or isinstance(found, Nilable):
+    if wanted.name != "Option":
         return MISMATCH
     if found == NIL:
         return ToOption()
-    inner = convert(found, wanted.arguments[0])
+    inside = wanted.arguments[0]
+    if isinstance(found, Nilable):
+        return ToOption() if is_present(inside) and fits(found.inner, inside) else MISMATCH
+    inner = convert(found, inside)
     return inner if isinstance(inner, _Mismatch) else ToOption(inner)
 
 

@@ -21,7 +21,7 @@ def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
     """Whether the value names a store, or a scope of one by constant prefixes; the model has its tools then."""
     scope: list[str] = []
     at = value
-    while isinstance(at, ast.MethodCall) and at.name.text == "scope" and len(at.arguments) == 1:
+    while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
         prefix = at.arguments[0].value
         if not isinstance(prefix, ast.StringLiteral):
             return False

@@ -51,6 +51,36 @@ def _result(c: Checker, task: ast.TaskBody, target: Target, made: Type) -> Type:
     return result(NIL if joined == NEVER else joined, join_errors([raised.type for raised in target.raised]))
 
 
+def ends_in_vain(c: Checker, node: ast.Expr, tasks: list[ast.TaskBody], form: str) -> None:
+    """W0014: the `?` that ends an operand leaves that operand only, whose value is the Result it was before."""
+    vain = [(task, last) for task in tasks if (last := _ends_in_question_mark(task.body)) is not None]
+    for task, last in vain:
+        message = f"this `?` ends {NAMES[task.kind]} only, whose value stays a Result"
+        help = f"write `?` behind the whole: `{_moved(c, node, [mark for _, mark in vain]) or form}`"
+        c.report("W0014", last.span, message, help=help)
+
+
+def _ends_in_question_mark(body: ast.Expr) -> ast.Propagate | None:
+    """The `?` over a Result that is all an operand does last."""
+    while isinstance(body, ast.GroupExpr) or (isinstance(body, ast.Block) and not body.statements and body.result is not None):
+        body = body.inner if isinstance(body, ast.GroupExpr) else body.result  # type: ignore[assignment]
+    return body if isinstance(body, ast.Propagate) and generic(body.operand.type, "Result") else None
+
+
+def _moved(c: Checker, node: ast.Expr, marks: list[ast.Propagate]) -> str | None:
+    """The construct with one `?` behind it in place of those inside; None where that would be long."""
+    text, start = c.sources[node.span.file].text, node.span.start
+    ends = [start, *(mark.span.end for mark in marks)]
+    parts = [text[a : b - 1] for a, b in zip(ends, ends[1:], strict=False)]
+    written = " ".join("".join([*parts, text[ends[-1] : node.span.end]]).split())
+    if len(written) > LONGEST_HELP:
+        return None
+    return f"{written}?" if isinstance(node, ast.Call) else f"({written})?"
+
+
+LONGEST_HELP = 90  # characters of a construct that a help repeats
+
+
 def value_type(type_: Type) -> Type:
     """The type of a place for a value of a body that may not end."""
     return NIL if type_ == NEVER else type_
@@ -65,7 +95,9 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
         c.report("E3016", node.span, "`await` outside async code", help=help)
     if node.tasks is not None:
         c.concurrent.append(node.tasks)
-        return Tuple(tuple(value_type(body(c, task)) for task in node.tasks))
+        types = [value_type(body(c, task)) for task in node.tasks]
+        ends_in_vain(c, node, node.tasks, "(await (f(), g()))?")
+        return Tuple(tuple(types))
     answer = awaited_emit(c, node.operand)
     if answer is not None:
         return answer
@@ -91,7 +123,9 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
     c.concurrent.append(node.tasks)
     if len(node.arguments) == 1:
         _one_array(c, node.arguments[0].value, "race(f(), g())")
-    return c.join_branches([(task, body(c, task, expected=expected)) for task in node.tasks])
+    found = c.join_branches([(task, body(c, task, expected=expected)) for task in node.tasks])
+    ends_in_vain(c, node, node.tasks, "race(f(), g())?")
+    return found
 
 
 def _one_array(c: Checker, operand: ast.Expr, form: str) -> None:
@@ -109,7 +143,9 @@ def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
             help = "leave `limit` out for the bound of the host"
             c.report("E4004", node.limit.span, "the limit is an Int of at least 1", help=help)
     wanted = generic(expected.type, "Array") if expected.used else None
-    return array(value_type(body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE)))
+    made = value_type(body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE))
+    ends_in_vain(c, node, [node.task], "(parallel for x in xs { f(x) })?")
+    return array(made)
 
 
 def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:

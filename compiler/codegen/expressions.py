@@ -376,6 +376,8 @@ def cast(g: Generator, node: ast.Cast) -> None:
 def propagate(g: Generator, node: ast.Propagate) -> None:
     g.value(node.operand)
     g.at(node.span)
+    if node.together:
+        g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("Results", "together"), 1)
     caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)
     if caught and g.scope is not None and g.scope.returns_option and not g.in_try:
         none_leaves(g)

@@ -131,6 +131,8 @@ class Generator:
             if coercion.inner is not None:
                 self.coerce(coercion.inner)
             e.emit("WRAP")
+        elif isinstance(coercion, decisions.FromOption):
+            self._from_option()
         elif isinstance(coercion, decisions.ToPrompt):
             self.module.prompt_from_text(e)
         elif isinstance(coercion, decisions.ToError):
@@ -138,6 +140,20 @@ class Generator:
         elif isinstance(coercion, decisions.ThroughFrom):
             e.emit("SHARE")
             e.emit("CALL", self.module.functions[coercion.function], 1)
+
+    def _from_option(self) -> None:
+        e = self.emitter
+        depth = e.depth
+        absent, end = Label(), Label()
+        e.emit("DUP")
+        e.emit("IS_SOME")
+        e.jump("JUMP_UNLESS", absent)
+        e.emit("UNWRAP")
+        e.jump("JUMP", end)
+        e.mark(absent, depth)
+        e.emit("POP")
+        e.emit("NIL")
+        e.mark(end, depth)
 
     def leave(self) -> None:
         """Return the value on top of the stack, after the tasks started here have ended (O-6.14)."""
@@ -233,7 +249,7 @@ def static_type(expr: ast.Expr) -> t.Type | None:
     coercion = expr.coercion
     if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT
-    if isinstance(coercion, decisions.CheckAny):
+    if isinstance(coercion, (decisions.CheckAny, decisions.FromOption)):
         return coercion.target
     if isinstance(coercion, decisions.ToOption):
         return t.option(expr.type)

@@ -148,7 +148,7 @@ class Expressions(Declared):
         return Expr(t, start + ("..=" if inclusive else "..") + end)
 
     def of_bool(self) -> Expr | None:
-        t, o = self.type(1), self.pick(COMPARABLE)
+        t, o, s = self.type(1), self.pick(COMPARABLE), self.scalar()
         array, mapping = ("Array", t), ("Map", STRING, self.scalar())
         row = self.pick([
             ("($ == $)", t, t), ("($ != $)", t, t), (f"($ {self.pick(['<', '>', '<=', '>='])} $)", o, o),
@@ -159,7 +159,8 @@ class Expressions(Declared):
             ("@.is_ok()", ("Result", t, STRING)), ("@.starts_with(#)", STRING, STRING), ("@.any(#)", array, ("Fn", (t,), BOOL)),
             ("@.all(#)", array, ("Fn", (t,), BOOL)), ("($ as Bool)", t), ("($..=$).contains(#)", INT, INT, INT),
             ("@.ends_with(#)", STRING, STRING),
-            ("($ == nil)", ("Nilable", self.scalar())),
+            ("($ == nil)", ("Nilable", self.scalar())), ("(@ == nil)", ("Option", t)), ("(@ != $)", ("Option", s), s),
+            ("(@ == @)", ("Nilable", s), ("Option", s)),
         ])  # fmt: skip
         return self.fill(BOOL, *row)
 
@@ -227,7 +228,7 @@ class Expressions(Declared):
     def of_nilable(self, t: Type) -> Expr | None:
         if t[1] in (INT, STRING) and self.chance(0.6):
             return self.fill(t, "@." + self.pick(["a", "b", "zz"]), ("Map", STRING, t[1]))
-        return self.annotated(Expr(t, self.expr(t[1], True)))
+        return self.annotated(Expr(t, self.expr(("Option", t[1]) if t[1] in (INT, FLOAT, STRING, BOOL) and self.chance(0.3) else t[1], True)))
 
     def of_tuple(self, t: Type) -> Expr | None:
         template = "(" + ", ".join("$" * (len(t) - 1)) + (",)" if len(t) == 2 else ")")

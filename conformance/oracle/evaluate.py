@@ -10,7 +10,7 @@ from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
-    inside, join, joined, known, prune)  # fmt: skip
+    inside, join, joined, known, lifted, prune)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
     display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
 
@@ -94,6 +94,9 @@ class Evaluator(Calls):
             conditions, decisive = [self.site(e, scope, BOOL) for e in (node.left, node.right)], operator == "||"
             return BOOL, lambda env: decisive if conditions[0](env) is decisive else conditions[1](env)
         (a, left), (b, right) = self.expr(node.left, scope), self.expr(node.right, scope)
+        if operator in ("==", "!="):
+            of_a, of_b = lifted(a, b)
+            left, right = self.converted(left, of_a, node.left), self.converted(right, of_b, node.right)
         if operator in COMPARISONS:
             return BOOL, lambda env: COMPARISONS[operator](left(env), right(env))
         return _arithmetic_type(operator, a, b), lambda env: arithmetic(operator, left(env), right(env))
@@ -315,17 +318,23 @@ class Evaluator(Calls):
         type_, result = prune(type_), scope.frame.expected
         assert type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known"
         is_option = scope.target is None and result and result[0] == "Option"
-        error_type = type_[2] if type_[0] == "Result" else ("RuntimeError",)
+        parts = [prune(part) for part in type_[1:]] if type_[0] in ("Array", "Tuple") else []
+        errors = [part[2] for part in parts if part[0] == "Result"]
+        error_type = joined(errors) if parts else type_[2] if type_[0] == "Result" else ("RuntimeError",)
         leave = (lambda error: stop(Leave(scope.frame, NONE))) if is_option else self.raiser(error_type, scope)
 
         def run(env: Any) -> Any:
             value = code(env)
+            if isinstance(value, (Arr, Tup)) and parts:
+                bad = next((v for v in value if is_error(v)), None)
+                return type(value)(v.payload[0] if is_good(v) else v for v in value) if bad is None else leave(*bad.payload)
             if not isinstance(value, Case) or value.item.name not in ("Option", "Result"):
                 raise mismatch("Option or Result", value)
             (inner,) = value.payload or (Err("RuntimeError", None, "missing value", {}),)
             return inner if is_good(value) else leave(inner)
 
-        return type_ if type_ == ANY else type_[1], run
+        values = [part[1] if part[0] == "Result" else part for part in parts]
+        return (type_[0], *values) if parts else type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
         result = inside(expected, "Result")

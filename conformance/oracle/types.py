@@ -71,6 +71,21 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
+def present(t: Type) -> bool:
+    """No value of the type is an absence: `T?` and `Option<T>` then convert into each other (L-3.3.14)."""
+    head = (known(t) or ANY)[0]
+    return head not in ("Any", "Nil", "Option", "Nilable") and not isinstance(head, Param) and not hasattr(head, "impls")
+
+
+def lifted(a: Type, b: Type) -> tuple[Any, Any]:
+    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option and the other none, that one becomes one."""
+    a, b = prune(a), prune(b)
+    if isinstance(a, Var) or isinstance(b, Var) or {a[0], b[0]} & {"Any", "Never"} or (a[0] == "Option") == (b[0] == "Option"):
+        return None, None
+    lift = lambda value: NONE if value is None else some(value)  # noqa: E731
+    return (None, lift) if a[0] == "Option" else (lift, None)
+
+
 def convert(a: Type, b: Type) -> Any:
     """What a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become known."""
     a, b = prune(a), prune(b)
@@ -86,8 +101,13 @@ def convert(a: Type, b: Type) -> Any:
         return to_float
     if a == STRING and getattr(b[0], "name", None) == "Prompt":
         return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
+    if b[0] == "Nilable" and a[0] == "Option" and present(b[1]):
+        convert(a[1], b[1])
+        return lambda value: value.payload[0] if value.payload else None
     if b[0] == "Nilable" and a[0] != "Nilable":
         return None if a == NIL else convert(a, b[1])
+    if b[0] == "Option" and a[0] == "Nilable" and present(b[1]):
+        return lambda value: NONE if value is None else some(value)
     if b[0] == "Option" and not (a[0] == "Option" and (prune(a[1]) == ANY or convert(a[1], b[1]) is None)):
         inner = convert(a, b[1]) if a != NIL else None
         return lambda value: NONE if a == NIL else some(inner(value) if inner else value)

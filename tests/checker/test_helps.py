@@ -79,7 +79,7 @@ NIL = [
     ('fn f(_s: String) {} fn main() { f(print("a")); }', "E2009", '`print("a")` returns nothing'),
     ("let s: String = nil; print(s);", "E2001", "`nil` is a value of `String?`"),
     ("fn f() -> Int { while true { } } fn main() { f(); }", "E2023", "the loop has no value; end with a value or `return`"),
-    ("let n: Int? = None; print(n);", "E2001", "write `nil` in place of `None`"),
+    ("fn f<T>(x: T) { let n: T? = None; print(n, x); } f(1);", "E2001", "write `nil` in place of `None`"),
     ('let m = {"a": 1}; print(m["a"] ?? 2);', "E2043", '`[…]` panics on a missing key; write `.get("a") ?? …`'),
     ("print(Ok(1) ?? 2);", "E2043", "use `.unwrap_or(…)`"),
     ("print(1 ?? 2);", "E2043", "remove `??`"),

@@ -66,7 +66,7 @@ HELPS = [
     ("@retry(maxx: 1) model M { provider: offline } fn main() {}", "max"),
     ("fn double(_n: Int) {} fn main() { doubel(1); }", "double"),
     ("'outer: loop { break 'outr; }", "outer"),
-    ('schema S { k: "bug" | "task" } fn main() { print(S { k: "bgu" }); }', "bug"),
+    ('schema S { k: "bug" | "task" } fn main() { print(S { k: "bgu" }); }', '"bug"'),
 ]
 
 

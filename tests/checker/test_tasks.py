@@ -29,8 +29,8 @@ CASES = [
     ("E2006", "let t = «race(); print(t);"),
     ("E2007", "let t = race(«a: 1); print(t);"),
     ("E2009", 'let xs = parallel for x in [1] limit «"2" { x }; print(xs);'),
-    ("E2001", R + "fn main() { let xs: Array<Int> = «parallel for x in [1] { r(x)? }; print(xs); }"),
-    ("", R + "fn main() { let xs: Array<Result<Int, Error>> = parallel for x in [1] { r(x)? }; print(xs); }"),
+    ("E2001", R + "fn main() { let xs: Array<Int> = «parallel for x in [1] { r(x)? + 1 }; print(xs); }"),
+    ("", R + "fn main() { let xs: Array<Result<Int, Error>> = parallel for x in [1] { r(x)? + 1 }; print(xs); }"),
     ("", R + "fn main() { let t: Task<Result<Int, Error>> = spawn r(1); let n: Bool = t.cancel() || t.done(); print(n); }"),
     ("E2001", R + "fn main() { let (a, _): (Int, Int) = «await (r(1), 2); print(a); }"),
 ]

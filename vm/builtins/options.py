@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..panics import Panic
+from ..values.containers import Array
 from ..values.display import brief, display
 from ..values.errors import ErrorValue, make_error
 from ..values.limits import concat
 from ..values.results import NONE, Err, Ok, Some
-from ..values.sharing import share
-from .guards import mismatch, text
-from .registry import method, prelude
+from ..values.sharing import share, share_all
+from .guards import array, mismatch, text
+from .registry import associated, method, prelude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +131,17 @@ def context(r: Any, msg: Any) -> Any:
     if type(error) is str:
         return Err(concat(prefix, error))
     return Err(make_error("RuntimeError", None, (concat(prefix, display(error)),)))
+
+
+@associated("Results", "together(all: Any) -> Result<Any, Any>", clause="L-3.12.10")
+def together(results: Any) -> Any:
+    """The values of an Array or tuple of Results, or its first Err; elements that are no Results stay."""
+    elements = results if type(results) is tuple else array(results)
+    failed = next((element for element in elements if type(element) is Err), None)
+    if failed is not None:
+        return share(failed)
+    values = share_all([element.value if type(element) is Ok else element for element in elements])
+    return Ok(tuple(values) if type(results) is tuple else Array(values))
 
 
 prelude(

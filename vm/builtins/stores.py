@@ -23,7 +23,7 @@ for _text, _clause, _doc in (
     ("clear() -> Nil", "O-5.4", "Removes every entry."),
     ("set_many(entries: Map<K, V>) -> Nil", "O-5.7", "Writes all entries in one step."),
     ("get_many(keys: Array<K>) -> Map<K, Option<V>>", "O-5.7", "The values of several keys in one step."),
-    ("scope(prefix: String) -> HashMap<K, V>", "O-5.8", "A view whose keys are stored as `prefix:key`."),
+    ("scope(prefix: String) -> HashMap<K, V>", "O-5.8", "A view of the keys that begin with `prefix:`: both see them."),
     ("as_ref() -> HashMap<K, V>", "L-6.8.7", "The hashmap itself."),
     ("require(k: K) -> Result<V, HashMapError>", "O-5.13", "The value of a key, or KeyNotFound."),
     ("on_change(k: K, f: fn(Option<V>, Option<V>)) -> Nil", "O-5.9", "Calls f after each change of a key."),
@@ -60,7 +60,8 @@ for _text, _clause, _doc in (
     ("len() -> Int", "O-5.20", "Number of entries."),
     ("is_empty() -> Bool", "O-5.20", "Whether there is no entry."),
     ("clear() -> Nil", "O-5.20", "Removes every entry."),
-    ("scope(prefix: String) -> Ledger", "O-5.20", "An isolated ledger of that name."),
+    ("partition(name: String) -> Ledger", "O-5.34", "A ledger of its own under that name: neither sees the other's entries."),
+    ("scope(prefix: String) -> Ledger", "O-5.20", "`partition` by its older name. No view, as `scope` of a hashmap is."),
 ):
     handle("Ledger", _text, clause=_clause, doc=_doc)
 

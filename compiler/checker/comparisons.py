@@ -1,0 +1,118 @@
+"""`==` and `!=`: what may be compared, what absence means there, and what the types alone decide (L-3.6.5, L-3.6.14, L-3.6.15).
+
+Hands on `comparable` and `lift`. Must not know: the other operators.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..decisions import ToOption
+from ..resolver.spelling import nearest
+from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
+from .context import Checker
+from .relations import NUMBERS, fits, generic, is_present
+
+
+def comparable(left: Type, right: Type) -> bool:
+    if left in NUMBERS and right in NUMBERS:
+        return True
+    if NIL in (left, right) or ANY in (left, right) or right == NEVER:
+        return True
+    return fits(left, right) or fits(right, left)
+
+
+def lift(c: Checker, node: ast.Binary, left: Type, right: Type) -> Type | None:
+    """Makes an Option of the side that is none where the other is one, and reports a comparison that is always false (`!=`:
+    always true). None: the types leave it open, or do not suit at all."""
+    sides = generic(left, "Option"), generic(right, "Option")
+    if (sides[0] is None) != (sides[1] is None):
+        inside, other, operand = (sides[0], right, node.right) if sides[0] is not None else (sides[1], left, node.left)
+        assert inside is not None
+        return _lifted(c, node, inside[0], other, operand)
+    if NIL in (left, right):
+        return _with_nil(c, node, right if left == NIL else left)
+    return _with_words(c, node, left, right)
+
+
+def _lifted(c: Checker, node: ast.Binary, inside: Type, other: Type, operand: ast.Expr) -> Type | None:
+    """An Option beside a value that is none."""
+    if other in (ANY, NEVER):
+        return None
+    plain = other.inner if isinstance(other, Nilable) else other
+    if inside == OPEN and other != NIL and is_present(other):
+        return _never(c, node, f"a value of type `{other}` is never `None`", _without(c, node))
+    if other != NIL and not comparable(inside, plain):
+        return None
+    if not isinstance(other, Nilable) and (decided := _with_words(c, node, node.left.type, node.right.type)):
+        return decided
+    operand.coercion = ToOption()
+    return BOOL
+
+
+def _with_nil(c: Checker, node: ast.Binary, other: Type) -> Type | None:
+    if other in (NIL, NEVER) or not is_present(other):
+        return None
+    return _never(c, node, f"a value of type `{other}` is never `nil`", _nil_help(c, node, other))
+
+
+def _nil_help(c: Checker, node: ast.Binary, other: Type) -> str:
+    side = _bare(node.left if node.left.type != NIL else node.right)
+    if generic(other, "Result"):
+        asked = "is_err" if node.operator == "==" else "is_ok"
+        return f"write `{_source(c, side)}.{asked}()`"
+    if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
+        asked = f"{_source(c, side.receiver)}.get({_source(c, side.index)})"
+        return f"`[…]` panics on a missing key; write `{asked} {node.operator} nil`"
+    if other == STRING:
+        return f'an empty text is `""`: write `{_source(c, side)} {node.operator} ""`'
+    return _without(c, node)
+
+
+def _with_words(c: Checker, node: ast.Binary, left: Type, right: Type) -> Type | None:
+    """A string union has only its own words."""
+    first, second = _union(left), _union(right)
+    if first is not None and second is not None:
+        if set(first.members).isdisjoint(second.members):
+            return _never(c, node, f"`{first}` and `{second}` have no word in common", _without(c, node))
+        return None
+    words = first or second
+    literal = _bare(node.left if first is None else node.right)
+    if words is None or not isinstance(literal, ast.StringLiteral) or literal.value in words.members:
+        return None
+    return _never(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
+
+
+def words_help(written: str, words: Union) -> str:
+    """For a text that is no word of a string union: the nearest word, or all of them."""
+    near = nearest(written, words.members)
+    if near is not None:
+        return f'did you mean `"{near}"`?'
+    shown = ", ".join(f'`"{word}"`' for word in words.members[:8])
+    return f"the words are {shown}" + (", …" if len(words.members) > 8 else "")
+
+
+def _union(type_: Type) -> Union | None:
+    """The string union of the values that are there."""
+    type_ = type_.inner if isinstance(type_, Nilable) else type_
+    inside = generic(type_, "Option")
+    type_ = inside[0] if inside else type_
+    return type_ if isinstance(type_, Union) else None
+
+
+def _never(c: Checker, node: ast.Binary, why: str, help: str) -> Type:
+    outcome = "false" if node.operator == "==" else "true"
+    return c.report("E2046", node.span, f"this is always {outcome}: {why}", help=help)
+
+
+def _without(c: Checker, node: ast.Binary) -> str:
+    return f"write `{'false' if node.operator == '==' else 'true'}`, or remove the comparison"
+
+
+def _bare(node: ast.Expr) -> ast.Expr:
+    while isinstance(node, ast.GroupExpr):
+        node = node.inner
+    return node
+
+
+def _source(c: Checker, node: ast.Expr) -> str:
+    return c.text(node).strip("`")
