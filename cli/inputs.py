@@ -26,6 +26,7 @@ STDIN = "stdin.conc"  # what positions call source on standard input
 
 
 def read(path: str) -> bytes:
+    refuse_foreign(path)
     try:
         if path == "-":
             return _standard_input()
@@ -39,6 +40,17 @@ def _standard_input() -> bytes:
     if sys.stdin is None:
         raise exits.Exit(exits.NO_INPUT, "cannot read -: standard input is closed")
     return sys.stdin.buffer.read()
+
+
+def refuse_foreign(path: str) -> None:
+    """Bytecode of the implementation in Rust: neither source nor image here."""
+    if path.endswith(".conc-ir"):
+        source = path.removesuffix("-ir")
+        raise exits.Exit(
+            exits.USAGE,
+            f"{path} is the bytecode of another implementation, which cannot be read here; run its source: "
+            f"`concerto run {source}`, or write an image of it: `concerto compile {source}`",
+        )
 
 
 def read_source(path: str) -> bytes:

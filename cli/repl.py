@@ -102,6 +102,7 @@ class Shell:
             self._trace(ended.trace)
         elif ended.error is not None:
             print(f"error: {ended.error}", file=sys.stderr)
+            self._trace(ended.trace)
         else:
             if entry.type is not None and ended.shown is not None:
                 print(ended.shown)
@@ -109,8 +110,10 @@ class Shell:
             return
         self.transcript.skip(text)
 
-    def _trace(self, trace: tuple[tuple[str, str, int, int], ...]) -> None:
-        places = [(name, file, *self.transcript.position(line, column)) for name, file, line, column in trace]
+    def _trace(self, trace: tuple[tuple[str, str, int, int] | int, ...]) -> None:
+        places = [
+            frame if isinstance(frame, int) else (*frame[:2], *self.transcript.position(*frame[2:])) for frame in trace
+        ]
         for line in trace_lines(places):
             print(line, file=sys.stderr)
 

@@ -131,29 +131,40 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
     """Print how the run of a FILE ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        print(failure_line(clean(str(outcome.panic))), file=sys.stderr)
-        named = shown_file(file)
-        trace = [(function, named(name), line, column) for function, name, line, column in outcome.panic.trace]
-        for line in trace_lines(trace, local_lines(outcome.panic.locals, session.redactor)):
-            print(shown(line, sys.stderr), file=sys.stderr)
+        told, beneath = str(outcome.panic), local_lines(outcome.panic.locals, session.redactor)
     elif outcome.exit_code:
-        print(failure_line(clean(f"error: {outcome.message}")), file=sys.stderr)
+        told, beneath = f"error: {outcome.message}", nothing
+    else:
+        return 0
+    print(failure_line(clean(told)), file=sys.stderr)
+    for line in trace_lines(outcome.trace, beneath, shown_file(file)):
+        print(shown(line, sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
 SHOWN_FRAMES = 50
 
 
-def trace_lines(trace: Any, beneath: Callable[[int], list[str]] = lambda frame: []) -> list[str]:
-    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1); `beneath` gives what follows each."""
+def nothing(frame: int) -> list[str]:
+    return []
+
+
+def trace_lines(
+    trace: Any, beneath: Callable[[int], list[str]] = nothing, named: Callable[[str], str] = lambda name: name
+) -> list[str]:
+    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1); `beneath` gives what follows each, `named` the
+    file as it is shown."""
     half = SHOWN_FRAMES // 2
     left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
     lines = []
-    for frame, (name, file, line, column) in enumerate(trace):
+    for frame, place in enumerate(trace):
         if frame in left_out:
             lines += [f"  … {len(left_out)} more frames …"] if frame == half else []
+        elif isinstance(place, int):  # of the way of an error
+            lines.append(f"  … {place} more …")
         else:
-            lines += [f"  at {name} ({file}:{line}:{column})", *beneath(frame)]
+            name, file, line, column = place
+            lines += [f"  at {name} ({named(file)}:{line}:{column})" if file else f"  at {name}", *beneath(frame)]
     return lines
 
 

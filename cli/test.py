@@ -11,7 +11,7 @@ from . import exits
 from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, shown_file
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .run import configure_run, host_of, limits_of, run_session, skip_waits, write_out
+from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
 from .terminal import BOLD_RED, GREEN, Progress, painted
 from .terminal import shown as shown_text
 from .watch import add_watch
@@ -82,7 +82,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
         for outcome in run_tests(program, shown.beginning(chosen(program, arguments.filter)), host, run):
             if outcome.place is not None:
                 outcome.place = (named(outcome.place[0]), *outcome.place[1:])
-            shown.test(path, outcome)
+            shown.test(path, outcome, named)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
 
@@ -163,6 +163,7 @@ class Report:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.rows: list[Row] = []
+        self.ways: list[list[str]] = []  # of each: what its error passed
         self.silent = arguments.quiet or arguments.json
         self.progress = Progress()
         self.count = 0
@@ -188,8 +189,10 @@ class Report:
         if not self.silent:
             print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
 
-    def test(self, path: str, outcome: TestOutcome) -> None:
+    def test(self, path: str, outcome: TestOutcome, named: Callable[[str], str]) -> None:
+        """`named`: a file as it is shown."""
         self.rows.append((path, outcome, time.perf_counter() - self.began))
+        self.ways.append(trace_lines(outcome.way[1:], named=named))
         if self.silent:
             return
         self.progress.clear()
@@ -200,14 +203,14 @@ class Report:
         print(f"  {painted(word, colour, sys.stdout)}  {outcome.description}{expected}", flush=True)
 
     def end(self) -> int:
-        failures = [outcome for outcome in self.outcomes if not outcome.passed]
+        failures = [(outcome, way) for outcome, way in zip(self.outcomes, self.ways, strict=True) if not outcome.passed]
         if self.arguments.json:
             print(json.dumps([as_json(outcome) for outcome in self.outcomes], ensure_ascii=False))
         else:
             self._summary(failures)
         return exits.OK if self.outcomes and not failures else exits.FAILED
 
-    def _summary(self, failures: list[TestOutcome]) -> None:
+    def _summary(self, failures: list[tuple[TestOutcome, list[str]]]) -> None:
         passed = len(self.outcomes) - len(failures)
         blank = "" if self.silent else "\n"
         word = "ok" if self.outcomes and not failures else "FAILED"
@@ -217,10 +220,12 @@ class Report:
             print(f"no description of a test contains {part!r}" if part else "no test found", file=sys.stderr)
         if failures:
             print("\nfailures:")
-        for outcome in failures:
+        for outcome, way in failures:
             print(f"  {outcome.description} -- {outcome.failure}")
             if outcome.place is not None:
                 print("    at {}:{}:{}".format(*outcome.place))
+            for line in way:
+                print(f"  {line}")
 
     def _emits(self, outcome: TestOutcome) -> None:
         from ..vm.values import display

@@ -173,6 +173,16 @@ class ToError:
 
 
 @dataclass(frozen=True, slots=True)
+class ToMessage:
+    """A built-in error to the String of its message (L-3.3.16)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrToMessage:
+    """`Result<T, E>` to `Result<T, String>`, E a built-in error (L-3.3.17)."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckAny:
     """Any to T: shallow run-time check."""
 
@@ -186,4 +196,4 @@ class ThroughFrom:
     function: FunctionSymbol
 
 
-Coercion = ToFloat | ToOption | FromOption | ToPrompt | ToError | CheckAny | ThroughFrom
+Coercion = ToFloat | ToOption | FromOption | ToPrompt | ToError | ToMessage | ErrToMessage | CheckAny | ThroughFrom

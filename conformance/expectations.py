@@ -18,6 +18,7 @@ from .records import (
     ExpectedFail,
     ExpectedMemory,
     ExpectedPanic,
+    ExpectedPlace,
     ExpectedRequest,
     Program,
 )
@@ -138,6 +139,17 @@ def _fails(program: Program, args: list[str], value: str, place: Place) -> None:
         kind, _, variant = name.partition("::")
         forms.append((kind, variant or None, _part(rest)))
     program.fails = ExpectedFail(tuple(forms), place.at)
+
+
+@key("way")
+def _way(program: Program, args: list[str], value: str, place: Place) -> None:
+    """`1 num, 3 num`: an error passes one line more than once where a function calls itself."""
+    file, line, _ = _where(None, place)
+    for part in value.split(","):
+        number, function = take_word(part.strip())
+        if not number.isdecimal() or int(number) in {other.number for other in program.way}:
+            raise Malformed("a number from 1 on that no other place has, and the function")
+        program.way.append(ExpectedPlace(int(number), function, file, line, place.at))
 
 
 def _once(present: object, name: str) -> None:

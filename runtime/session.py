@@ -14,6 +14,7 @@ from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
 from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
 from ..vm.values.limits import LONGEST_STRING
+from ..vm.ways import frames
 from .attached import drop_turns
 from .call_services import Services
 from .connections import resolve_all
@@ -67,6 +68,14 @@ class Outcome:
         self.fuel = fuel
         self.given = given
         self._message: str | None = None
+
+    @property
+    def trace(self) -> tuple[Any, ...]:
+        """Where the error was made and what it passed, as function, file, line and column; a number where places are left out
+        (L-5.11.3). Of a panic its frames."""
+        if self.panic is not None:
+            return self.panic.trace
+        return tuple(frames(self.value.way)) if type(self.value) is Err else ()
 
     @property
     def message(self) -> str:
@@ -251,6 +260,9 @@ class Session:
             else:
                 outcome = Outcome(value, None, None)
         except Panic as raised:
+            if not raised.trace and give is not None:  # of what the host makes of the value
+                place = None if code.hidden else self.program.start_of(code.number)
+                raised.trace, raised.position = (() if place is None else ((code.label, *place),)), place
             outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:

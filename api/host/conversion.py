@@ -60,7 +60,7 @@ class _Giver:
         if size is not None:
             self.copied += size
             if self.copied > MOST_COPIED:
-                raise Panic("P103", f"size limit exceeded: more than {MOST_COPIED} copies of shared values to be given to Python")
+                raise Panic("P103", self.too_many(value, size))
         before = self.made
         rule = _TO_PYTHON.get(kind)
         if rule is not None:
@@ -72,6 +72,11 @@ class _Giver:
         if size is None:
             self.sizes[id(value)] = self.made - before + 1
         return given
+
+    def too_many(self, value: Any, size: int) -> str:
+        counted = f"{self.made} values made for Python, {self.copied} of them copies of parts met before"
+        last = f"the last one {v.typeof(value)} of {size} values"
+        return f"size limit exceeded: {MOST_COPIED} copies of shared values (limit `copies`): {counted}, {last}"
 
     def items(self, value: Any) -> list[Any]:
         return [self.give(item) for item in v.elements(value)]

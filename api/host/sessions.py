@@ -22,7 +22,7 @@ from ..vm import link, values
 from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from .conversion import Run, from_python, read_value, to_python
-from .errors import Frame, ImageError, Panic, ProgramError
+from .errors import Frame, ImageError, Panic, ProgramError, frames_of
 from .options import Budgets, Options, check_options, host_of
 from .results import Emit, Metrics, RunResult
 from .session_loop import SessionLoop
@@ -162,7 +162,7 @@ class Session:
         error = self._error(outcome)
         value = outcome.given if error is None and outcome is not None else None
         exit_code = 130 if outcome is None else 1 if isinstance(error, Panic) else outcome.exit_code
-        return RunResult(error is None, value, error, exit_code, emits, self.metrics())
+        return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome))
 
     def call(self, function: str, /, *args: Any, **named: Any) -> Any:
         """Call a public function with values of Python, by position or name, and give its value; that of `Ok(value)` for a
@@ -184,7 +184,7 @@ class Session:
             raise error
         if error is not None:
             value = error if outcome is None else outcome.given
-            raise ProgramError(value, error)
+            raise ProgramError(value, error, _trace(outcome))
         assert outcome is not None
         return outcome.given
 
@@ -382,7 +382,11 @@ def _loop_is_running() -> bool:
 
 
 def _panic(panic: RaisedPanic, clean: Callable[[str], str]) -> Panic:
-    return Panic(panic.code, clean(panic.message), tuple(Frame(*frame) for frame in panic.trace))
+    return Panic(panic.code, clean(panic.message), frames_of(panic.trace))
+
+
+def _trace(outcome: runtime.Outcome | None) -> tuple[Frame, ...]:
+    return () if outcome is None else frames_of(outcome.trace)
 
 
 def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ..runtime.skipping_time import SkippingClock
 from ..runtime.testing import TestOutcome, chosen, run_tests
 from ..vm import link
 from .conversion import to_python
+from .errors import Frame, frames_of
 from .options import Budgets, Options, check_options, host_of
 from .results import Emit
 
@@ -23,7 +24,8 @@ from .results import Emit
 @dataclass(frozen=True, slots=True)
 class TestResult:
     """One test. `failure`: what went wrong, None when it passed; `place`: file, line and column where it was raised;
-    `expected_failure`: it passes by failing; `emits`: those of the program."""
+    `expected_failure`: it passes by failing; `emits`: those of the program; `trace` of an error: where it was made, and what it
+    passed."""
 
     __test__ = False  # not a test of pytest
 
@@ -33,6 +35,7 @@ class TestResult:
     place: tuple[str, int, int] | None
     expected_failure: bool
     emits: list[Emit]
+    trace: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +76,5 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
 def _result(outcome: TestOutcome) -> TestResult:
     emits = [Emit(channel, to_python(value)) for channel, value in outcome.emits]
-    return TestResult(outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected, emits)
+    told = outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected
+    return TestResult(*told, emits, frames_of(outcome.way))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .. import ast
 from ..diagnostics import Diagnostics
-from ..resolver.everyday import FIELDS
+from ..resolver.everyday import FIELDS, VALUES
 from ..resolver.spelling import did_you_mean, listed, nearest
 from ..source import Span
 from .context import Checker, Expected
@@ -83,9 +83,23 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
         c.report(code, value.span, f"`{name}` holds a value that is not data", help=help)
         return FAILED
     if not rule.legal(known):
-        c.report(code, value.span, f"`{name}` is {rule.words}")
+        c.report(code, value.span, f"`{name}` is {rule.words}", help=_word_help(known, rule.members))
         return FAILED
     return known
+
+
+def _word_help(known: object, members: Sequence[str]) -> str | None:
+    """What stands for the words that are none of the field's: those in use elsewhere, else the nearest."""
+    given = [word for word in (known if isinstance(known, list) else [known]) if isinstance(word, str) and word not in members]
+    found = []
+    for word in given:
+        meant = next((one for one in VALUES.get(word, ()) if one in members), None)
+        nearest_help = did_you_mean(word, members)
+        if meant is not None:
+            found.append(f'write `"{meant}"` for "{word}"')
+        elif nearest_help is not None:
+            found.append(nearest_help)
+    return "; ".join(found) or None
 
 
 def check_either(

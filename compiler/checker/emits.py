@@ -13,7 +13,7 @@ from ..types import Type
 from .arguments import infer_all
 from .builtins import call_row
 from .context import Checker, Expected
-from .relations import ERRONEOUS
+from .relations import ERRONEOUS, MISMATCH, convert
 from .types import written_type
 
 # What a call of `emit` is directly under `await`; codegen knows the target by this name.
@@ -51,6 +51,11 @@ def awaited_emit(c: Checker, operand: ast.Expr) -> Type | None:
     return found
 
 
+def of_answer(wanted: Type) -> str:
+    """How the answer to an emit gets a type: `emit<T>` is the type of what is sent (O-5.24)."""
+    return f"an answer has its type from its place: `let x: {wanted} = await emit(channel, payload)?;`"
+
+
 def _named(node: ast.Call, name: str) -> ast.Ident | None:
     return next((a.name for a in node.arguments if a.name is not None and a.name.text == name), None)
 
@@ -73,9 +78,13 @@ def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: 
         infer_all(c, node.arguments)
         return c.report(
             "E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`",
-            help="write `emit<T>(channel, payload)`",
+            help=f"write `emit<T>(channel, payload)`; {of_answer(wanted)}",
         )
-    c.value(payload, Expected(wanted, "E4080", "the payload"))
+    found = c.infer(payload, Expected(wanted, "E4080", "the payload"))
+    if row is AWAITED and convert(found, wanted) is MISMATCH:
+        message = f"expected `{wanted}` for the payload, found `{found}`"
+        return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {of_answer(wanted)}")
+    c.coerce(payload, found, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
     result = _row(c, node, callee, row, expected, (wanted,))
     payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # its own instruction checks it, for P415

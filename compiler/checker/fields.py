@@ -20,6 +20,7 @@ class Rule:
     type: Type
     words: str
     legal: Callable[[object], bool] = lambda value: True
+    members: Sequence[str] = ()  # of a field whose texts are known words
 
 
 PROVIDERS = FIELD_WORDS["provider"]
@@ -47,7 +48,7 @@ def whole(low: int) -> Rule:
 
 def one_of(*members: str) -> Rule:
     words = "one of " + ", ".join(f'"{m}"' for m in members)
-    return Rule(STRING, words, lambda value: value in members)
+    return Rule(STRING, words, lambda value: value in members, members)
 
 
 TEXT = Rule(STRING, "a String")
@@ -58,7 +59,7 @@ TEXTS = Rule(array(STRING), "an Array<String>")
 RETRY_ON = ("rate_limit", "server", "connection", "timeout")
 RETRY_CLASSES = Rule(
     array(STRING), "a subset of " + ", ".join(f'"{r}"' for r in RETRY_ON),
-    lambda value: isinstance(value, list) and set(value) <= set(RETRY_ON),
+    lambda value: isinstance(value, list) and set(value) <= set(RETRY_ON), RETRY_ON,
 )  # fmt: skip
 STRUCTURED = one_of(*FIELD_WORDS["structured"])
 
@@ -132,6 +133,8 @@ MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
 PREDECLARED: dict[str, dict[str, object]] = {
     "openai": {"provider": "openai"},
     "anthropic": {"provider": "anthropic"},
+    "google": {"provider": "google"},
+    "ollama": {"provider": "ollama"},
     "offline": {"provider": "offline", "default_model": "offline-1"},
 }
 

@@ -10,6 +10,7 @@ from ..symbols import FunctionSymbol
 from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
 from .contexts import check_clauses
+from .control import settle_lets
 from .impls import in_impl
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
@@ -79,6 +80,7 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
             parameter.binding.type = type_
     check_clauses(c, symbol)
     body(c, node.body, symbol.result, node.name)
+    settle_lets(c)
     record(target)
     c.targets, c.loops = outer
 

@@ -47,8 +47,10 @@ from .keyed import keyed_method, without_key
 from .memory import check_role
 from .memory_learn import check_topic
 from .mismatch import absent_help
+from .open_types import learn, open_local
 from .places import fields_of, root_of
-from .relations import ERRONEOUS, fits, generic, is_memory, is_text, nilable
+from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, nilable
+from .signatures import Bindings, signature_of, substitute, unify
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
@@ -259,10 +261,14 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
+    outer, c.filling = c.filling, node if row.mut else None
     found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
+    c.filling = outer
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
+    if receiver.is_open and open_local(node.receiver) is not None:
+        found = _learned(node, receiver, row, matched.values, found)
     if row.mut:
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "context":
@@ -278,6 +284,19 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _learned(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], found: Type) -> Type:
+    """On a variable whose type is open: a change says it by its arguments (L-3.2.8). What is open in the result is Any."""
+    signature = signature_of(row)
+    bindings: Bindings = {}
+    if row.mut and signature.receiver is not None:
+        unify(signature.receiver, receiver, bindings)
+        for formal, value in zip(signature.parameters, values, strict=False):
+            if value is not None and value.type is not None:
+                unify(formal.type, value.type, bindings)
+        learn(node.receiver, substitute(signature.receiver, bindings))
+    return close(found)
 
 
 def _memory_method(c: Checker, node: ast.MethodCall) -> None:

@@ -11,6 +11,7 @@ from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable,
 from .comparisons import comparable, lift
 from .context import FREE, Checker, Expected, ExpressionRule
 from .mismatch import absent_help, condition_help
+from .propagation import cast_fails
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
 
@@ -37,7 +38,7 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
-    if node.operator in EQUALITY and (decided := lift(c, node, left, right)) is not None:
+    if node.operator in EQUALITY and (decided := lift(c, node)) is not None:
         return decided
     result = operator_type(node.operator, left, right)
     if result is None:
@@ -150,7 +151,18 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
         structural = isinstance(c.declared(target), StructSymbol) and generic(found, "Map") is not None
         help = "use `json::parse_as` or `parse_schema`" if structural else None
         return c.report("E2024", node.span, f"`{found}` cannot be cast to `{target}`", help=help)
+    if c.in_try and _may_fail(found, target):
+        cast_fails(c, node)
     return target
+
+
+def _may_fail(found: Type, target: Type) -> bool:
+    """Whether some value of the type has no cast."""
+    if target in (STRING, BOOL, ANY) or found in (target, NEVER):
+        return False
+    if target in NUMBERS:
+        return found == ANY or is_text(found)
+    return not (isinstance(target, Union) and fits(found, target))
 
 
 _LITERALS = (ast.ArrayExpr, ast.MapExpr, ast.TupleExpr, ast.Closure)

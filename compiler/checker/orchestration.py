@@ -133,6 +133,8 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
     duplicates(c, owner, [entry.key for entry in node.entries])
+    if node.kind == "agent":
+        _written_as_agent(c, node)
     connection = _provider(c, symbol, owner)
     for entry in node.entries:
         name = entry.key.text
@@ -143,6 +145,18 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
             unknown_key(c, owner, entry.key, MODEL_FIELDS)
     if connection is not None:
         _check_model_against(c, symbol, owner, connection)
+
+
+def _written_as_agent(c: Checker, node: ast.Config) -> None:
+    """W0021, with the declaration as it should be (O-1.260)."""
+    sources = c.sources[node.span.file].text
+    values = [sources[entry.value.span.start : entry.value.span.end] for entry in node.entries]
+    if any("\n" in value for value in values):
+        help = "write `model` in place of `agent`, and `base` in place of its field `model`"
+    else:
+        fields = ", ".join(f"{entry.key.text}: {value}" for entry, value in zip(node.entries, values, strict=True))
+        help = f"write `model {node.name.text} {{ {fields} }}`"
+    c.report("W0021", node.name.span, f"`{node.name.text}` is a model written as an agent", help=help)
 
 
 def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:

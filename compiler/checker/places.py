@@ -19,16 +19,17 @@ from .contexts import slot_in, slot_member
 from .generics import parts_in
 from .impls import find_method
 from .mismatch import absent_help
+from .open_types import learn, learn_from_assignment, open_local
 from .operators import operand_error, operator_type
 from .privacy import private_fields
 from .records import RECORD_FIELDS
-from .relations import ERRONEOUS, generic, is_text, join_all, nilable
+from .relations import ERRONEOUS, close, generic, is_text, join_all, nilable
 
 # ---------------------------------------------------------------- reading
 
 
 def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
-    receiver = c.infer(node.receiver)
+    receiver = _known_receiver(c, node)
     name = node.name.text
     found = _member(c, node, receiver, name)
     if found is not None and node.type_arguments is None:
@@ -159,8 +160,18 @@ def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
     return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}", help=f"elements are {elements}")
 
 
-def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
+    """The type of the receiver; of a variable whose type is open yet, parts are Any, and stay so where one is written through."""
     receiver = c.infer(node.receiver)
+    if receiver.is_open and open_local(node.receiver) is not None:
+        receiver = close(receiver)
+        if node in c.links:
+            learn(node.receiver, receiver)
+    return receiver
+
+
+def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+    receiver = _known_receiver(c, node)
     keys = generic(receiver, "Map")
     found = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
     if receiver in (ANY, NEVER) or found is ERRONEOUS:
@@ -216,6 +227,8 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     c.written(node.target)
+    if node.operator == "=":
+        _learn(c, node)
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     require_mutable(c, node.target)
@@ -243,6 +256,15 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
             help=f"declare the variable `{result}`, or cast the right side: `as {target}`",
         )
     return target
+
+
+def _learn(c: Checker, node: ast.Assign) -> None:
+    """An assignment may be what says the type of a variable (L-3.2.8): its value is typed first then."""
+    place = _ungrouped(node.target)
+    whole = place.receiver if isinstance(place, (ast.Index, ast.FieldAccess)) else place
+    if open_local(whole) is not None:
+        key = c.infer(place.index) if isinstance(place, ast.Index) else None
+        learn_from_assignment(place, key, c.infer(node.value))
 
 
 def _described(target: ast.Expr) -> str:

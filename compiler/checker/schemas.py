@@ -188,10 +188,11 @@ def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
 
 
 def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
-    """A struct is fine if its fields are; one met again on the way is being looked at already."""
-    if symbol in c.visiting:
+    """A struct is fine if its fields are; one that was met before is fine, or was reported."""
+    if symbol in c.visited:
         return None
-    c.visiting.append(symbol)
+    c.visited.add(symbol)
     found = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
-    c.visiting.pop()
+    if found is not None:
+        c.visited.discard(symbol)
     return found

@@ -57,10 +57,12 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for promised in checked.promised:
         declare_function(module, promised)
     declare_implementations(module, checked)
-    for struct in (*checked.structs, *checked.schemas):
-        declare_field_defaults(module, struct)
-    for member in (member for enum in checked.enums for member in enum.members):
-        declare_field_defaults(module, member)
+    with_fields: list[symbols.StructSymbol | symbols.VariantSymbol] = [*checked.structs, *checked.schemas]
+    with_fields += [member for enum in checked.enums for member in enum.members]
+    for owner in with_fields:
+        declare_field_defaults(module, owner)
+    for owner in with_fields:  # a default may make a value of what is declared later
+        field_default_functions(module, owner)
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:
@@ -176,17 +178,21 @@ def option_type(type_: t.Type, optional: bool) -> t.Type:
 
 
 def declare_field_defaults(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
-    """Each field default as a hidden function without parameters (L-5.10.1)."""
-    module.field_defaults[symbol] = {}
-    for index, (name, type_, default, _) in enumerate(symbol.fields):
-        if default is not None:
-            number = module.pool.reserve_function()
-            module.field_defaults[symbol][index] = number
-            g = Generator(module, None)
-            g.at(default.span)
-            g.bound(default)
-            g.emitter.emit("RETURN")
-            finish(g, number, f"{symbol.name}.{name}", [], module.pool.type(type_), im.F_HIDDEN)
+    """Each field default is a hidden function without parameters (L-5.10.1)."""
+    module.field_defaults[symbol] = {
+        index: module.pool.reserve_function() for index, (_, _, default, _) in enumerate(symbol.fields) if default is not None
+    }
+
+
+def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
+    for index, number in module.field_defaults[symbol].items():
+        name, type_, default, _ = symbol.fields[index]
+        assert default is not None
+        g = Generator(module, None)
+        g.at(default.span)
+        g.bound(default)
+        g.emitter.emit("RETURN")
+        finish(g, number, f"{symbol.name}.{name}", [], module.pool.type(type_), im.F_HIDDEN)
 
 
 # ---------------------------------------------------------------- initialisation

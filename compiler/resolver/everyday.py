@@ -75,6 +75,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "retries": ("retry_policy", "retry"),
 }
 
+# Words that are the values of fields.
+VALUES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("server_error", "5xx", "internal", "internal_error", "overloaded"), ("server",)),
+    **dict.fromkeys(("rate_limited", "rate_limit_error", "ratelimit", "429"), ("rate_limit",)),
+    **dict.fromkeys(("network", "network_error", "connection_error"), ("connection",)),
+    **dict.fromkeys(("timeout_error", "timed_out"), ("timeout",)),
+    **dict.fromkeys(("sse", "streamable_http", "streamable-http", "https"), ("http",)),
+    **dict.fromkeys(("exp", "exponential_backoff"), ("exponential",)),
+}
+
 # Types.
 TYPES: dict[str, str] = {
     **dict.fromkeys(("List", "list", "Vec", "array", "Slice"), "`Array<T>`"),

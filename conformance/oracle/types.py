@@ -7,7 +7,7 @@ that is still open (L-3.2.2, L-3.2.6).
 
 import functools
 
-from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display, err,
     head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
@@ -53,6 +53,12 @@ def closed(t: Type) -> Type:
     return substitute(t, {}, ANY)
 
 
+def reopened(t: Type, make: Any) -> Type:
+    """A copy with `make()` for each part that is open; the parts themselves stay open (L-3.2.8)."""
+    t = prune(t)
+    return make() if isinstance(t, Var) else (t[0], *[reopened(p, make) for p in t[1:]])
+
+
 def known(t: Type | None) -> Type | None:
     """An expected type; None where it is still open."""
     t = prune(t)
@@ -71,16 +77,24 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
+def message(error: Any) -> str:
+    """Of what is read as an error (L-3.11.1, L-3.11.14)."""
+    own = error.fields.get("message") if isinstance(error, Rec) else None
+    return error.message if isinstance(error, Err) else own if isinstance(own, str) else display(error)
+
+
 def present(t: Type) -> bool:
     """No value of the type is an absence: `T?` and `Option<T>` then convert into each other (L-3.3.14)."""
     head = (known(t) or ANY)[0]
-    return head not in ("Any", "Nil", "Option", "Nilable") and not isinstance(head, Param) and not hasattr(head, "impls")
+    is_open = isinstance(head, Param) or type(getattr(head, "node", None)).__name__ == "Trait"
+    return not is_open and head not in ("Any", "Nil", "Option", "Nilable")
 
 
 def lifted(a: Type, b: Type) -> tuple[Any, Any]:
-    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option and the other none, that one becomes one."""
+    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option, the other becomes one."""
     a, b = prune(a), prune(b)
-    if isinstance(a, Var) or isinstance(b, Var) or {a[0], b[0]} & {"Any", "Never"} or (a[0] == "Option") == (b[0] == "Option"):
+    one_of_two = not isinstance(a, Var) and not isinstance(b, Var) and (a[0] == "Option") != (b[0] == "Option")
+    if not one_of_two or {a[0], b[0]} & {"Any", "Never"}:
         return None, None
     lift = lambda value: NONE if value is None else some(value)  # noqa: E731
     return (None, lift) if a[0] == "Option" else (lift, None)
@@ -101,6 +115,8 @@ def convert(a: Type, b: Type) -> Any:
         return to_float
     if a == STRING and getattr(b[0], "name", None) == "Prompt":
         return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
+    if a[0] in PARENTS and b == STRING:  # L-3.3.16
+        return message
     if b[0] == "Nilable" and a[0] == "Option" and present(b[1]):
         convert(a[1], b[1])
         return lambda value: value.payload[0] if value.payload else None
@@ -113,6 +129,8 @@ def convert(a: Type, b: Type) -> Any:
         return lambda value: NONE if a == NIL else some(inner(value) if inner else value)
     if a[0] == b[0] and b != ("Function", NIL):
         inners = [convert(x, y) for x, y in zip(a[1:], b[1:], strict=False)]
+        if a[0] == "Result" and prune(a[2])[0] in PARENTS and prune(b[2]) == STRING:  # L-3.3.17
+            return lambda made: err(message(made.payload[0])) if is_error(made) else made
         if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None

@@ -88,11 +88,13 @@ NIL = [
 DECLARATIONS = [
     (
         "model M { provider: opena } fn main() {}", "E4003",
-        "did you mean `openai`? connections are: `openai`, `offline`, `anthropic`; declare it with `connect`",
+        "did you mean `openai`? connections are: `openai`, `ollama`, `google`, `offline`, `anthropic`; "
+        "declare it with `connect`",
     ),
     (
         'connect lab { provider: "offline" } model M { provider: lob } fn main() {}', "E4003",
-        "did you mean `lab`? connections are: `lab`, `offline`, `openai`, `anthropic`; declare it with `connect`",
+        "did you mean `lab`? connections are: `lab`, `google`, `ollama`, `offline`, `openai`, `anthropic`; "
+        "declare it with `connect`",
     ),
     ("schema T { note: String? } fn main() {}", "E4020", "write `note?: String`"),
     (

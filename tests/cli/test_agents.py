@@ -92,9 +92,9 @@ def test_the_timeout_of_the_source_wins(cli, write):
     sleeper = command("-c", "'import time; time.sleep(600)'")
     write("Concerto.toml", PROJECT + "timeout = 0.25\n" + sleeper)
     write("main.conc", SOURCE % "")
-    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.25 s\n"
+    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.25 s\n  at main (main.conc:2:23)\n"
     write("main.conc", SOURCE % ", timeout: 0.125")
-    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.125 s\n"
+    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.125 s\n  at main (main.conc:2:23)\n"
 
 
 def test_the_environment_is_named_variables_only(told, cli, write, monkeypatch):

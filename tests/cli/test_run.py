@@ -169,14 +169,65 @@ def test_long_trace_shows_both_ends(cli, write):
 )
 def test_error_of_main(cli, write, error, code):
     write("e.conc", f'fn main() -> Result<Nil, Error> {{\n    emit("before", 1);\n    Err({error})\n}}\n')
-    assert cli("run", "e.conc") == (code, "[emit:before] 1\n", "error: it broke\n")
+    assert cli("run", "e.conc") == (code, "[emit:before] 1\n", "error: it broke\n  at main (e.conc:3:5)\n")
+
+
+WAY = """fn port(text: String) -> Result<Int, ParseError> { text.parse_int() }
+
+fn settings(text: String) -> Result<Int, ParseError> {
+    let found = port(text)?;
+    Ok(found + 1)
+}
+
+fn main() -> Result<Nil, ParseError> {
+    for _ in 0..50 { settings("1")?; }
+    settings("x")?;
+    Ok(nil)
+}
+"""
+
+
+@pytest.mark.parametrize("tier", ["interp", "both"])
+def test_an_error_of_main_names_where_it_was_made_and_its_way(cli, write, tier):
+    write("e.conc", WAY)
+    places = ["port (e.conc:1:52)", "settings (e.conc:4:17)", "main (e.conc:10:5)"]
+    told = "".join(f"  at {place}\n" for place in places)
+    assert cli("run", "--tier", tier, "e.conc") == (1, "", f'error: not an Int: "x"\n{told}')
+    assert cli("compile", "--strip", "e.conc", "-o", "e.concb")[0] == 0
+    assert cli("run", "--tier", tier, "e.concb")[2] == f'error: not an Int: "x"\n{told}'
+
+
+@pytest.mark.parametrize("tier", ["interp", "both"])
+def test_the_middle_of_a_long_way_is_left_out(cli, write, tier):
+    deep = "fn deep(n: Int) -> Result<Int, Error> { if n == 0 { return Err(Error::new(\"no\")); } Ok(deep(n - 1)? + 1) }\n"
+    write("d.conc", deep + "fn main() { deep(5)?; }\n")
+    assert len(cli("run", "--tier", tier, "d.conc")[2].splitlines()) == 8
+    write("d.conc", deep + "fn main() { for n in 0..30 { let _ = deep(n).is_ok(); } deep(30)?; }\n")
+    assert "more" not in cli("run", "--tier", tier, "d.conc")[2]
+    for depth, more in ((31, 1), (32, 2), (90, 60), (9000, 8970)):
+        write("d.conc", deep + f"fn main() {{ for n in 0..30 {{ let _ = deep(n).is_ok(); }} deep({depth})?; }}\n")
+        lines = cli("run", "--tier", tier, "d.conc")[2].splitlines()
+        assert lines[0] == "error: no" and lines[1].startswith("  at deep (d.conc:1:60)") and len(lines) == 34
+        assert lines[17] == f"  … {more} more …" and lines[33].startswith("  at main (d.conc:2:")
+
+
+def test_a_way_that_grows_forever_takes_no_room(cli, write):
+    source = """fn again(e: Result<Int, Error>) -> Result<Int, Error> { Ok(e?) }
+fn main() {
+    let mut kept: Result<Int, Error> = Err(Error::new("no"));
+    for _ in 0..2000 { kept = again(kept); }
+    kept?;
+}
+"""
+    _, _, err = cli("run", write("g.conc", source))
+    assert "  … 1970 more …" in err.splitlines() and len(err.splitlines()) == 34
 
 
 @pytest.mark.parametrize(("provider", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
 def test_missing_key(cli, write, provider, variable):
     write("k.conc", ASKS.replace("openai", provider))
     message = f"m-1: environment variable {variable} is not set; set it, or run with --offline to use the offline provider"
-    assert cli("run", "k.conc") == (1, "", f"error: {message}\n")
+    assert cli("run", "k.conc") == (1, "", f"error: {message}\n  at main (k.conc:4:20)\n")
 
 
 def test_no_main(cli, write):
@@ -301,9 +352,9 @@ def test_an_own_error_shows_its_message(cli, write):
     """Its field `message`, or its Display text (L-3.11.14)."""
     fails = "fn main() -> Result<Nil, E> { Err(%s) }"
     write("e.conc", "struct E { message: String }\nimpl Error for E { }\n" + fails % 'E { message: "gone" }')
-    assert cli("run", "e.conc") == (1, "", "error: gone\n")
+    assert cli("run", "e.conc") == (1, "", "error: gone\n  at main (e.conc:3:31)\n")
     write("e.conc", "enum E { A(Int) }\nimpl Error for E { }\n" + fails % "E::A(1)")
-    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n")
+    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n  at main (e.conc:3:31)\n")
 
 
 def test_the_seed_fixes_the_random_numbers_of_the_library(cli, write):

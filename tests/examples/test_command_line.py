@@ -89,7 +89,6 @@ MEMORY = """\
 [emit:summary] Do you have lamps? Green ones? And lampshades?
 [emit:shown] system: Prices are in euro.
 [emit:shown] system: [summary] Do you have lamps? Green ones? And lampshades?
-[emit:shown] assistant: offline: Green ones?
 [emit:shown] user: And lampshades?
 [emit:shown] assistant: offline: And lampshades?
 [emit:shown] user: How much is one?
@@ -157,7 +156,7 @@ def test_an_agent_is_a_process_that_runs_where_its_manifest_lies(flags, tmp_path
 def test_an_image_of_it_is_granted_nothing(tmp_path):
     folder = shutil.copytree(EXAMPLES / "agent", tmp_path / "agent")
     assert concerto("compile", "main.conc", "-o", "x.concb", cwd=folder).code == 0
-    message = "error: permission denied: run=python3 (grant it with --allow-run=python3)\n"
+    message = "error: permission denied: run=python3 (grant it with --allow-run=python3)\n  at review (main.conc:10:16)\n  at main (main.conc:22:18)\n"
     assert concerto("run", "x.concb", cwd=folder) == (77, "", message)
     assert concerto("run", "x.concb", "--allow-run=python3", cwd=folder) == (0, AGENT, "")
     assert '"run=python3"' in concerto("inspect", "x.concb", "--json", cwd=folder).out

@@ -46,6 +46,7 @@ from ..values.errors import FAMILIES, FIELD_TYPES
 from ..values.records import RECORDS, Response
 from .errors import SnapshotError, misshapen
 from .layout import fits
+from .ways import lowered_way, read_way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,10 +213,10 @@ def _build_enum(r: Reader, number: Any, variant: Any, shared: Any, payload: Any)
 
 def _lower_error(w: Writer, value: ErrorValue) -> list[Any]:
     fields = [part for name, held in value.fields.items() for part in (name, w.place(held))]
-    return [value.family, value.variant, w.place(value.message), fields]
+    return [value.family, value.variant, w.place(value.message), fields, *lowered_way(w, value.way)]
 
 
-def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any) -> ErrorValue:
+def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any, *way: Any) -> ErrorValue:
     row = FAMILIES[r.text(family)]
     if variant is not None and variant not in row.variants:
         raise misshapen(f"an error {family}::{variant}")
@@ -224,6 +225,7 @@ def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any
         raise misshapen(f"fields that no {family} has")
     made = ErrorValue(family, variant, r.text(r.value(message)))
     made.fields = dict(zip(names, values, strict=True))
+    made.way = read_way(r, *way)
     return made
 
 
@@ -240,6 +242,16 @@ def _wrapper(cls: type) -> Kind:
         return made
 
     return Kind(cls.__name__.lower(), (cls,), lambda value: (value.value,), lower, build)
+
+
+def _lower_err(w: Writer, value: Err) -> list[Any]:
+    return [getattr(value, "shared", False), w.place(value.value), *lowered_way(w, value.way)]
+
+
+def _build_err(r: Reader, shared: Any, inner: Any, *way: Any) -> Any:
+    made: Any = Err(r.value(inner), read_way(r, *way))
+    made.shared = r.flag(shared)
+    return made
 
 
 def _build_range(r: Reader, start: Any, end: Any, inclusive: Any) -> RangeValue:
@@ -380,7 +392,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("error", (ErrorValue,), lambda value: (value.message, *value.fields.values()), _lower_error, _build_error),
     _wrapper(Some),
     _wrapper(Ok),
-    _wrapper(Err),
+    Kind("err", (Err,), lambda value: (value.value,), _lower_err, _build_err),
     Kind("range", (RangeValue,), _nothing, lambda w, value: [value.start, value.end, value.inclusive], _build_range),
     Kind("closure", (Closure,), _nothing, _lower_closure, _build_closure),
     Kind("ModelRef", (ModelRef,), _nothing, lambda w, value: [value.name, value.instance], _build_model),

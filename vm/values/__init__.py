@@ -46,7 +46,7 @@ from .arithmetic import (
     rem,
     sub,
 )
-from .casts import cast, check, matches, truth
+from .casts import cast, check, matches, truth, try_cast
 from .containers import FALSE_KEY, TRUE_KEY, Array, BoolKey, Map, Queue, Set, Stack, elements, key_of, unkey
 from .descriptors import type_text
 from .display import brief, debug, display, quote
@@ -236,6 +236,7 @@ __all__ = [
     "to_json",
     "truth",
     "type_text",
+    "try_cast",
     "typeof",
     "with_element",
     "unkey",

@@ -10,7 +10,7 @@ from .containers import Array, Map, Queue, Set, Stack, elements
 from .descriptors import type_text
 from .display import brief, display
 from .enums import EnumValue
-from .errors import ErrorValue, is_family
+from .errors import ErrorValue, is_family, make_error
 from .functions import Closure
 from .handles import ModelRef, ToolRef
 from .limits import limits, nesting_too_deep
@@ -152,6 +152,16 @@ def cast(value: Any, descriptor: Descriptor) -> Any:
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
 
 
+def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
+    """The same, as a Result: what would be P008 is a RuntimeError (L-3.5.8)."""
+    try:
+        return Ok(cast(value, descriptor))
+    except Panic as panic:
+        if panic.code != "P008":
+            raise
+        return Err(make_error("RuntimeError", None, (panic.message,)))
+
+
 class Conformer:
     """One deep check: it remembers the whole value and type for the message (L-3.5.6)."""
 
@@ -218,7 +228,9 @@ class Conformer:
         if type(value) is NoneOption:
             return value
         inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)
-        return value if inner is value.value else type(value)(inner)
+        if inner is value.value:
+            return value
+        return Err(inner, value.way) if type(value) is Err else type(value)(inner)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .descriptors import Descriptor
+    from .results import Way
 
 
 _STRING: Descriptor = ("nilable", ("string",))
@@ -156,9 +157,10 @@ FOR_MODEL = "for model"
 
 
 class ErrorValue:
-    """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out."""
+    """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out. `way`: how it came to the
+    handler that took it last, which belongs to no value (L-5.11.3)."""
 
-    __slots__ = ("family", "variant", "message", "fields")
+    __slots__ = ("family", "variant", "message", "fields", "way")
 
     def __init__(
         self, family: str, variant: str | None, message: str, fields: Mapping[str, Any] | None = None
@@ -167,6 +169,7 @@ class ErrorValue:
         self.variant = variant
         self.message = message
         self.fields = {name: share(value) for name, value in (fields or {}).items() if value is not None}
+        self.way: Way = ()
 
     @property
     def type_name(self) -> str:
