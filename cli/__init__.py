@@ -9,7 +9,7 @@ import os
 import sys
 from types import SimpleNamespace
 
-from . import exits
+from . import exits, terminal
 from .plain_words import PlainWords
 from .verbs import BY_NAME, VERBS
 
@@ -58,6 +58,7 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         words = ["help"]
     if words[0] in ("-V", "--version"):
         words = ["version"]
+    terminal.choose_colour("auto")
     verb = BY_NAME.get(words[0])
     if verb is None:
         if words[0].endswith((".conc", ".concb")):
@@ -78,6 +79,11 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         arguments = SimpleNamespace(**beside, **found, alone=alone)
     else:
         arguments = parsed(verb, module, given, hint, {**beside, "alone": alone})
+    terminal.choose_colour(arguments.color)
+    if vars(arguments).get("watch"):
+        from .watch import watch
+
+        return watch(words, arguments)
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 
@@ -94,6 +100,8 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
 def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: ModuleType) -> None:
     """Tell a parser of the flags and files of a verb."""
     parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
+    help = "auto (the default): on a terminal, unless NO_COLOR is set, and where FORCE_COLOR is"
+    parser.add_argument("--color", choices=terminal.COLOURS, default="auto", help=help)
     module.configure(parser)
 
 

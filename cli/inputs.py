@@ -10,6 +10,7 @@ import sys
 
 from ..vm.bytecode.image import ImageError
 from . import exits
+from .terminal import use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,10 +179,6 @@ def refused(result: Compilation, *, deny_warnings: bool) -> bool:
 
 def sources_of(result: Compilation) -> dict[str, Source]:
     return result.sources
-
-
-def use_colour(stream: object) -> bool:
-    return bool(getattr(stream, "isatty", lambda: False)()) and not os.environ.get("NO_COLOR")
 
 
 def display_name(path: str) -> str:

@@ -10,11 +10,12 @@ import sys
 from ..compiler.interactive import Entry, Transcript, completed, needs_more
 from ..compiler.render import render_text
 from . import exits
-from .inputs import read, use_colour
+from .inputs import read
 from .interactive_session import InteractiveSession
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, trace_lines
+from .terminal import use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from .inputs import load_program, project_folder, project_permissions, read, sho
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .terminal import payload_text, shown
+from .terminal import failure_line, payload_text, shown
+from .watch import add_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     debug = "show the locals of each frame of a stack trace, and where translated code comes from"
     parser.add_argument("--debug", action="store_true", help=debug)
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
+    add_watch(parser)
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -57,7 +59,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
-    requests = "print a line per model request on stderr: its size, and how much of it equals the one before"
+    requests = "print each model request on stderr as it is sent, its size, and how much of it equals the one before"
     parser.add_argument("--verbose=requests", action="store_true", dest="verbose_requests", help=requests)
     add_flags(parser)
 
@@ -147,7 +149,7 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
         told, beneath = f"error: {outcome.message}", nothing
     else:
         return 0
-    print(shown(clean(told), sys.stderr), file=sys.stderr)
+    print(failure_line(clean(told)), file=sys.stderr)
     for line in trace_lines(outcome.trace, beneath, shown_file(file)):
         print(shown(line, sys.stderr), file=sys.stderr)
     return outcome.exit_code
@@ -371,7 +373,7 @@ class LazyNetwork:
 
 
 def _tell_request(line: str) -> None:
-    print(line, file=sys.stderr)
+    print(shown(line, sys.stderr), file=sys.stderr)
 
 
 async def _sleep(seconds: float) -> None:

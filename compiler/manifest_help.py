@@ -23,7 +23,7 @@ HEADERS = {
     "memory.defaults": "[memory.defaults]",
 }
 COMMAND = {"command": 'command = "python3"\nargs = ["worker.py"]', "args": 'args = ["worker.py"]'}
-PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY" }'}
+PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY", MODE = { value = "production" } }'}
 # Per table and key the lines that are right.
 EXAMPLES: dict[str, dict[str, str]] = {
     "project": {"name": 'name = "app"', "version": 'version = "0.1.0"', "entry": 'entry = "main.conc"'},

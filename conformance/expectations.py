@@ -5,6 +5,7 @@ Adds them to the `READERS` of `keys.py`; with both the list of keys is complete.
 
 from __future__ import annotations
 
+import json
 import re
 
 from . import notation
@@ -228,7 +229,8 @@ def _tests(program: Program, args: list[str], value: str, place: Place) -> None:
         name, _, outcome = part.rpartition(" ")
         if outcome not in ("pass", "fail") or not name:
             raise Malformed("name pass, name fail")
-        outcomes[name.strip()] = outcome
+        name = name.strip()
+        outcomes[json.loads(name) if name.startswith('"') else name] = outcome
     program.tests = outcomes, place.at
 
 

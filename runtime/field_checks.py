@@ -60,6 +60,15 @@ def texts_by_name(value: Any) -> bool:
     return type(value) is dict and all(text(k) and text(v) for k, v in value.items())
 
 
+def variables(value: Any) -> bool:
+    """Of a child process: the name of a variable of the host, or `{"value": text}` (O-4.41)."""
+    return type(value) is dict and all(text(k) and (text(v) or _literal(v)) for k, v in value.items())
+
+
+def _literal(value: Any) -> bool:
+    return type(value) is dict and list(value) == ["value"] and text(value["value"])
+
+
 def headers(value: Any) -> bool:
     return type(value) is dict and all(text(k) and (text(v) or _variable(v)) for k, v in value.items())
 

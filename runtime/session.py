@@ -176,7 +176,7 @@ class Session:
         if host.requests is not None:
             from .request_prefixes import RequestPrefixes
 
-            self.services.prefixes = RequestPrefixes(host.requests)
+            self.services.prefixes = RequestPrefixes(host.requests, self.redactor.clean)
 
     def _mark(self) -> Callable[[], object]:
         """What gives back the fuel that a try of an operation has used up by then: it is used when the operation is done."""

@@ -30,6 +30,8 @@ ELSEWHERE = {
     ),
 }
 Checked = list[tuple[str, dict[str, object]]]
+# Arguments that are handed on as they are written: what they hold depends on what is decorated (testing.py).
+UNREAD = frozenset((("test", "cases"),))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
@@ -90,6 +92,9 @@ def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[
             c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", first=places[key], help="keep one of them")
         else:
             places[key] = argument.span
+            if (name, key) in UNREAD:
+                given[key] = argument.value
+                continue
             given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
     required = DECORATOR_REQUIRED.get(name)
     if required is not None and required not in given and not node.arguments:

@@ -209,7 +209,7 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
     "describe": {"text": TEXT},
     "partial": {},
     "coerce": {},
-    "test": {"description": TEXT},
+    "test": {"description": TEXT, "cases": Rule(array(ANY), "an array of cases")},
     "expect_fail": {"part": TEXT},
     "effect": {"class": one_of("pure", "idempotent", "once")},
 }

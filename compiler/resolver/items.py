@@ -194,6 +194,9 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, ast.Function):
+        with r.body(None):
+            for decorator in item.decorators:
+                _visit_decorator(r, decorator)
         function(r, item)
         return
     if isinstance(item, ast.Tool):

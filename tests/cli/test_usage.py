@@ -15,13 +15,13 @@ RUN_FLAGS = [  # O-9.27
     "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--max-model-calls", "--seed",
 ]  # fmt: skip
 FLAGS = {
-    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose"],
+    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
-    "test": [*RUN_FLAGS, "--filter", "--debug", "--json"],
+    "test": [*RUN_FLAGS, "--filter", "--debug", "--json", "--junit", "--watch"],
     "init": ["--provider"],
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
@@ -48,7 +48,7 @@ def test_help(cli, word):
 def test_help_of_a_verb_names_its_flags(cli, verb):
     code, out, err = cli(verb.name, "--help")
     assert (code, err) == (0, "")
-    assert {*FLAGS[verb.name], "--quiet"} <= set(re.findall(r"[-\w]+", out))
+    assert {*FLAGS[verb.name], "--quiet", "--color"} <= set(re.findall(r"[-\w]+", out))
     assert cli("help", verb.name) == (code, out, err)
 
 
