@@ -62,13 +62,23 @@ class Reached:
         return self.in_loop
 
 
-async def instant(seconds: float) -> None:
-    pass
+class Clock:
+    """Waiting moves it, and nothing else does: who waits for a minute gets it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
 
 
 def run_program(program: Program) -> None:
+    clock = Clock()
     host = Host(
-        emit=lambda channel, value, by_runtime: None, print=lambda text: None, env={}, now=lambda: 0.0, sleep=instant,
+        emit=lambda channel, value, by_runtime: None, print=lambda text: None, env={}, now=clock.now, sleep=clock.sleep,
         random=lambda: 0.5, offline=True,
     )  # fmt: skip
     session = Session(program, host)
