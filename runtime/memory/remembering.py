@@ -124,7 +124,9 @@ class Facts:
         self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": degraded})
 
     def neighbors(self, entity: str) -> list[tuple[str, int]]:
-        return neighbors(self.all(), entity)
+        facts = list(self.all())
+        works_on(len(facts))
+        return neighbors(facts, entity)
 
     # ------------------------------------------------------------ writing
 
