@@ -83,7 +83,7 @@ def spend(items: int) -> None:
 
 
 def works_on(items: int) -> None:
-    """Looks, and charges the run for work on so many items where they are `LARGE` or more: what a method of a store does first."""
+    """Looks, and charges the run for work on so many items if they are `LARGE` or more: what a method of a store does first."""
     meter = _thread.meter
     if items >= LARGE:
         meter.spend(items)
