@@ -7,7 +7,7 @@ CONCERTO = $(VENV)/bin/concerto
 DRIVER  = $(PY) conformance/drivers/concerto.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev bench-check
+.PHONY: help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev bench-check vscode
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -17,6 +17,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than Python 3.11; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e .
+	@$(PY) -m compileall -q api cli colours compiler conformance/*.py lsp runtime vm  # an editable install compiles nothing itself
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
@@ -46,8 +47,13 @@ soak: $(VENV)/.dev servers  ## every fuzzer at length (an hour or more): docs/ge
 .PHONY: servers
 servers:
 	@if command -v npm >/dev/null 2>&1; then \
-		test -d tests/servers/node_modules || npm ci --prefix tests/servers --silent --no-audit --no-fund; \
-	else echo "make: no npm here; the tests against the independent model server are skipped"; fi
+		for folder in tests/servers tests/colours editors/vscode; do \
+			test -d $$folder/node_modules || npm ci --prefix $$folder --silent --no-audit --no-fund || exit 1; \
+		done; \
+	else echo "make: no npm here; the tests against the independent model server and of the colours in editors are skipped"; fi
+
+vscode: servers  ## the extension of Visual Studio Code: editors/vscode/concerto.vsix
+	npm run package --prefix editors/vscode --silent
 
 conformance: $(VENV)/.dev  ## the conformance suite, every route
 	$(PY) conformance/run.py --driver "$(DRIVER)"
@@ -70,12 +76,14 @@ gen: $(VENV)/.dev  ## write the generated files
 	$(PY) tools/gen_loop.py
 	$(PY) tools/gen_reference.py
 	$(PY) tools/gen_memory_map.py
+	$(PY) tools/gen_colours.py
 
 gen-check: $(VENV)/.dev
 	$(PY) tools/gen_tables.py --check
 	$(PY) tools/gen_loop.py --check
 	$(PY) tools/gen_reference.py --check
 	$(PY) tools/gen_memory_map.py --check
+	$(PY) tools/gen_colours.py --check
 
 check: lint types gen-check test conformance-self coverage-clauses  ## everything CI and reviewers ask for
 

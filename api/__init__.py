@@ -14,6 +14,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .host.calls import Call as Call
     from .host.compiling import compile as compile
     from .host.compiling import load as load
     from .host.errors import CompileError as CompileError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .host.options import Buffered as Buffered
     from .host.options import Immediate as Immediate
     from .host.options import Permissions as Permissions
+    from .host.options import SharedBudget as SharedBudget
     from .host.programs import Program as Program
     from .host.results import Emit as Emit
     from .host.results import Metrics as Metrics
@@ -46,9 +48,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "calls": "Call",
     "compiling": "compile load",
     "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError ToolError",
-    "options": "Budgets Buffered Immediate Permissions",
+    "options": "Budgets Buffered Immediate Permissions SharedBudget",
     "programs": "Program",
     "results": "Emit Metrics RunResult",
     "running": "arun run",

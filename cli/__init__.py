@@ -9,7 +9,7 @@ import os
 import sys
 from types import SimpleNamespace
 
-from . import exits
+from . import exits, terminal
 from .plain_words import PlainWords
 from .verbs import BY_NAME, VERBS
 
@@ -58,8 +58,12 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         words = ["help"]
     if words[0] in ("-V", "--version"):
         words = ["version"]
+    terminal.choose_colour("auto")
     verb = BY_NAME.get(words[0])
     if verb is None:
+        if words[0].endswith((".conc", ".concb")):
+            meant = " ".join(["concerto run", *words])
+            raise exits.Exit(exits.USAGE, f"concerto: {words[0]} is a file, not a command: write `{meant}`")
         raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0], BY_NAME)}\n\n{overview()}")
     import importlib
 
@@ -75,6 +79,11 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         arguments = SimpleNamespace(**beside, **found, alone=alone)
     else:
         arguments = parsed(verb, module, given, hint, {**beside, "alone": alone})
+    terminal.choose_colour(arguments.color)
+    if vars(arguments).get("watch"):
+        from .watch import watch
+
+        return watch(words, arguments)
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 
@@ -91,6 +100,8 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
 def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: ModuleType) -> None:
     """Tell a parser of the flags and files of a verb."""
     parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
+    help = "auto (the default): on a terminal, unless NO_COLOR is set, and where FORCE_COLOR is"
+    parser.add_argument("--color", choices=terminal.COLOURS, default="auto", help=help)
     module.configure(parser)
 
 
@@ -104,8 +115,16 @@ def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: 
     if unknown:
         known = [flag for action in parser._actions for flag in action.option_strings]
         near = _nearest(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint or _behind_dashes(verb, words, unknown)}")
     return arguments
+
+
+def _behind_dashes(verb: Verb, words: list[str], unknown: list[str]) -> str:
+    """For `run FILE a b`: the arguments of a program stand behind `--`."""
+    if verb.name != "run" or any(word.startswith("-") for word in unknown):
+        return ""
+    before = [word for word in words if word not in unknown]
+    return f"; arguments of the program stand behind --: `concerto run {' '.join([*before, '--', *unknown])}`"
 
 
 def prepare_streams() -> None:

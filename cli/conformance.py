@@ -9,6 +9,7 @@ import os
 import sys
 
 from . import exits
+from .terminal import BOLD_RED, GREEN, painted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def _run(programs: list[Program], wanted: str | None) -> tuple[list[Verdict], li
 def _print(found: list[Verdict], programs: int, *, failures_only: bool) -> None:
     for verdict in found:
         if not verdict.passed:
-            print(f"FAIL {verdict.clause} -- {verdict.reason}")
+            print(f"{painted('FAIL', BOLD_RED, sys.stdout)} {verdict.clause} -- {verdict.reason}")
         elif not failures_only:
-            print(f"PASS {verdict.clause}")
+            print(f"{painted('PASS', GREEN, sys.stdout)} {verdict.clause}")
     passed = sum(verdict.passed for verdict in found)
     print(f"{passed} passed, {len(found) - passed} failed ({programs} programs)")
 

@@ -14,7 +14,7 @@ from ..compiler.render import render_text
 from ..compiler.source import Source
 from ..compiler.tokens import TokenList
 from . import exits
-from .inputs import use_colour
+from .terminal import use_colour
 
 
 def dump(name: str, data: bytes, *, tokens: bool) -> int:

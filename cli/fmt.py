@@ -7,7 +7,8 @@ import shutil
 import sys
 
 from . import exits
-from .inputs import display_name, read_source, use_colour
+from .inputs import display_name, read_source
+from .terminal import use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

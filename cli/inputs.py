@@ -10,6 +10,7 @@ import sys
 
 from ..vm.bytecode.image import ImageError
 from . import exits
+from .terminal import use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ STDIN = "stdin.conc"  # what positions call source on standard input
 
 
 def read(path: str) -> bytes:
+    refuse_foreign(path)
     try:
         if path == "-":
             return _standard_input()
@@ -38,6 +40,17 @@ def _standard_input() -> bytes:
     if sys.stdin is None:
         raise exits.Exit(exits.NO_INPUT, "cannot read -: standard input is closed")
     return sys.stdin.buffer.read()
+
+
+def refuse_foreign(path: str) -> None:
+    """Bytecode of the implementation in Rust: neither source nor image here."""
+    if path.endswith(".conc-ir"):
+        source = path.removesuffix("-ir")
+        raise exits.Exit(
+            exits.USAGE,
+            f"{path} is the bytecode of another implementation, which cannot be read here; run its source: "
+            f"`concerto run {source}`, or write an image of it: `concerto compile {source}`",
+        )
 
 
 def read_source(path: str) -> bytes:
@@ -166,10 +179,6 @@ def refused(result: Compilation, *, deny_warnings: bool) -> bool:
 
 def sources_of(result: Compilation) -> dict[str, Source]:
     return result.sources
-
-
-def use_colour(stream: object) -> bool:
-    return bool(getattr(stream, "isatty", lambda: False)()) and not os.environ.get("NO_COLOR")
 
 
 def display_name(path: str) -> str:

@@ -59,7 +59,7 @@ class InteractiveSession:
         if outcome.panic is not None:
             return Ended(panic=clean(str(outcome.panic)), trace=outcome.panic.trace)
         if type(outcome.value) is Err:
-            return Ended(error=clean(display(outcome.error)))
+            return Ended(error=clean(display(outcome.error)), trace=outcome.trace)
         value, *rest = outcome.value.value.items
         self.values = dict(zip((v.name for v in entry.variables), rest, strict=True))
         return Ended(shown=None if value is None else clean(debug(value)))

@@ -10,11 +10,12 @@ import sys
 from ..compiler.interactive import Entry, Transcript, completed, needs_more
 from ..compiler.render import render_text
 from . import exits
-from .inputs import read, use_colour
+from .inputs import read
 from .interactive_session import InteractiveSession
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, trace_lines
+from .terminal import use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Shell:
             self._trace(ended.trace)
         elif ended.error is not None:
             print(f"error: {ended.error}", file=sys.stderr)
+            self._trace(ended.trace)
         else:
             if entry.type is not None and ended.shown is not None:
                 print(ended.shown)
@@ -108,8 +110,10 @@ class Shell:
             return
         self.transcript.skip(text)
 
-    def _trace(self, trace: tuple[tuple[str, str, int, int], ...]) -> None:
-        places = [(name, file, *self.transcript.position(line, column)) for name, file, line, column in trace]
+    def _trace(self, trace: tuple[tuple[str, str, int, int] | int, ...]) -> None:
+        places = [
+            frame if isinstance(frame, int) else (*frame[:2], *self.transcript.position(*frame[2:])) for frame in trace
+        ]
         for line in trace_lines(places):
             print(line, file=sys.stderr)
 

@@ -11,7 +11,8 @@ from .inputs import load_program, project_folder, project_permissions, read, sho
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .terminal import shown
+from .terminal import failure_line, payload_text, shown
+from .watch import add_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,25 +38,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     debug = "show the locals of each frame of a stack trace, and where translated code comes from"
     parser.add_argument("--debug", action="store_true", help=debug)
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
+    add_watch(parser)
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
     """The flags of everything that runs programs (O-9.27)."""
     parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
-    parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
+    scripted = "replies: a JSON array, or a program's comments `// reply: …`; implies --offline"
+    parser.add_argument("--offline-script", metavar="FILE", help=scripted)
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
-    tokens = "stop with P401 when the models have used N tokens; a request reserves its max_tokens, 4096 if unset"
+    tokens = "refuse requests (BudgetError) when the models have used N tokens; each reserves its max_tokens, 4096 if unset"
     parser.add_argument("--max-tokens", type=steps, metavar="N", help=tokens)
-    parser.add_argument("--max-cost", type=seconds, metavar="X", help="stop with P402 when the requests have cost X")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help="refuse requests (BudgetError) when they have cost X")
+    parser.add_argument("--max-model-calls", type=steps, metavar="N", help="refuse requests (BudgetError) after N of them")
     tiers = "interp: the interpreter alone; both (the default): what runs often is translated to Python"
     parser.add_argument("--tier", choices=("interp", "both"), default="both", help=tiers)
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
-    requests = "print a line per model request on stderr: its size, and how much of it equals the one before"
+    requests = "print each model request on stderr as it is sent, its size, and how much of it equals the one before"
     parser.add_argument("--verbose=requests", action="store_true", dest="verbose_requests", help=requests)
     add_flags(parser)
 
@@ -92,6 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
     try:
         host = host_of(arguments, arguments.file, program=program)
         host.code_cache = code_cache(arguments)
+        host.stdin = system_input
         session = Session(program, host)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
@@ -102,7 +107,17 @@ def execute(arguments: argparse.Namespace) -> int:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
+    if session.pool.unscripted and not arguments.quiet:
+        requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
+        print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
     return finish(arguments.file, outcome, session)
+
+
+def system_input() -> Any:
+    """Standard input for `std::io` (L-7.11); closed, it is at its end."""
+    from ..runtime.standard_input import Scripted, SystemInput
+
+    return Scripted() if sys.stdin is None else SystemInput(sys.stdin)
 
 
 def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
@@ -122,36 +137,47 @@ def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The budgets that the flags of a run set (O-9.27)."""
-    return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost")}
+    return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost", "model_calls")}
 
 
 def finish(file: str, outcome: Outcome, session: Any) -> int:
     """Print how the run of a FILE ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        print(shown(clean(str(outcome.panic)), sys.stderr), file=sys.stderr)
-        named = shown_file(file)
-        trace = [(function, named(name), line, column) for function, name, line, column in outcome.panic.trace]
-        for line in trace_lines(trace, local_lines(outcome.panic.locals, session.redactor)):
-            print(shown(line, sys.stderr), file=sys.stderr)
+        told, beneath = str(outcome.panic), local_lines(outcome.panic.locals, session.redactor)
     elif outcome.exit_code:
-        print(shown(clean(f"error: {outcome.message}"), sys.stderr), file=sys.stderr)
+        told, beneath = f"error: {outcome.message}", nothing
+    else:
+        return 0
+    print(failure_line(clean(told)), file=sys.stderr)
+    for line in trace_lines(outcome.trace, beneath, shown_file(file)):
+        print(shown(line, sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
 SHOWN_FRAMES = 50
 
 
-def trace_lines(trace: Any, beneath: Callable[[int], list[str]] = lambda frame: []) -> list[str]:
-    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1); `beneath` gives what follows each."""
+def nothing(frame: int) -> list[str]:
+    return []
+
+
+def trace_lines(
+    trace: Any, beneath: Callable[[int], list[str]] = nothing, named: Callable[[str], str] = lambda name: name
+) -> list[str]:
+    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1); `beneath` gives what follows each, `named` the
+    file as it is shown."""
     half = SHOWN_FRAMES // 2
     left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
     lines = []
-    for frame, (name, file, line, column) in enumerate(trace):
+    for frame, place in enumerate(trace):
         if frame in left_out:
             lines += [f"  … {len(left_out)} more frames …"] if frame == half else []
+        elif isinstance(place, int):  # of the way of an error
+            lines.append(f"  … {place} more …")
         else:
-            lines += [f"  at {name} ({file}:{line}:{column})", *beneath(frame)]
+            name, file, line, column = place
+            lines += [f"  at {name} ({named(file)}:{line}:{column})" if file else f"  at {name}", *beneath(frame)]
     return lines
 
 
@@ -237,7 +263,7 @@ def host_of(
         sleep=_sleep,
         random=generator.random,
         offline=offline,
-        script=script(arguments.offline_script) if arguments.offline_script else None,
+        script=scripted_replies(arguments.offline_script),
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
         permissions=permissions(arguments, file),
@@ -257,6 +283,14 @@ def host_of(
     if offline:
         use_virtual_time(host, processes=program is not None and processes)
     return host
+
+
+def scripted_replies(path: str | None) -> list[Any] | None:
+    if path is None:
+        return None
+    from .replies import script  # a run without one starts without it
+
+    return script(path)
 
 
 def starts_processes(image: Image) -> bool:
@@ -339,7 +373,7 @@ class LazyNetwork:
 
 
 def _tell_request(line: str) -> None:
-    print(line, file=sys.stderr)
+    print(shown(line, sys.stderr), file=sys.stderr)
 
 
 async def _sleep(seconds: float) -> None:
@@ -355,36 +389,17 @@ def show_at_once() -> None:
 
 
 def emit_printer(arguments: argparse.Namespace) -> Any:
-    from ..vm.values import display, to_json
+    from ..vm.values import to_json
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
-            write_out(f"[emit:{channel}] {display(value)}\n")
+            write_out(f"[emit:{channel}] {payload_text(value)}\n")
 
     def json_line(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
             write_out(f'{{"channel":{to_json(channel)},"payload":{to_json(value)}}}\n')
 
     return json_line if arguments.emit_format == "json" else text
-
-
-def script(path: str) -> list[Any]:
-    from ..runtime.schema.json_text import JsonRefused, parse_json
-
-    try:
-        replies = parse_json(read(path).decode("utf-8", "replace"))
-    except JsonRefused as refused:
-        raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {refused}") from None
-    if not isinstance(replies, list):
-        raise exits.Exit(exits.USAGE, f"{path}: a script is a JSON array of replies")
-    from ..runtime.errors import ConfigFailure
-    from ..runtime.providers.scripted import Script
-
-    try:
-        Script(replies)
-    except ConfigFailure as failure:
-        raise exits.Exit(exits.USAGE, f"{path}: {failure.message}") from None
-    return replies
 
 
 def environment(path: str | None) -> dict[str, str]:

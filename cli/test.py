@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 from . import exits
-from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, shown_file, use_colour
+from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, shown_file
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .run import configure_run, host_of, limits_of, run_session, skip_waits
+from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
+from .terminal import BOLD_RED, GREEN, Progress, painted, payload_text
 from .terminal import shown as shown_text
+from .watch import add_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
     from ..runtime.host import Host
     from ..runtime.session import Outcome, Session
     from ..runtime.testing import TestOutcome
+    from ..vm.bytecode.image import Test
     from ..vm.link import Program
+    from .junit import Row
 
-WORDS = {True: ("PASS", "\x1b[32m"), False: ("FAIL", "\x1b[1;31m")}
-RESET = "\x1b[0m"
+WORDS = {True: ("PASS", GREEN), False: ("FAIL", BOLD_RED)}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--filter", default="", metavar="S", help="only tests whose description contains S")
     parser.add_argument("--debug", action="store_true", help="show the emits of each test")
     parser.add_argument("--json", action="store_true", help="print the outcomes as one JSON array on stdout")
+    parser.add_argument("--junit", metavar="OUT", help="write the outcomes as JUnit XML to OUT too")
+    add_watch(parser)
     configure_run(parser)
 
 
@@ -47,6 +53,11 @@ def execute(arguments: argparse.Namespace) -> int:
     shown.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
     for path, program in programs.items():
         _run(path, program, arguments, shown)
+    shown.progress.clear()
+    if arguments.junit is not None:
+        from .junit import write_junit
+
+        write_junit(arguments.junit, shown.rows)
     return shown.end()
 
 
@@ -58,8 +69,9 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
         made = host_of(arguments, path, emit, program)
         if made.loop is None and made.new_loop is None:
             skip_waits(made)
-        if arguments.json:  # stdout is for the outcomes alone
-            made.print = lambda text: sys.stderr.write(shown_text(text, sys.stderr))
+        # with --json stdout is for the outcomes alone
+        printed = (lambda text: sys.stderr.write(shown_text(text, sys.stderr))) if arguments.json else write_out
+        made.print = lambda text: shown.printed(printed, text)
         return made
 
     def run(session: Session, function: int) -> Outcome:
@@ -67,10 +79,10 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
 
     named = shown_file(path)
     try:
-        for outcome in run_tests(program, chosen(program, arguments.filter), host, run):
+        for outcome in run_tests(program, shown.beginning(chosen(program, arguments.filter)), host, run):
             if outcome.place is not None:
                 outcome.place = (named(outcome.place[0]), *outcome.place[1:])
-            shown.test(outcome)
+            shown.test(path, outcome, named)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
 
@@ -146,37 +158,59 @@ def sources_under(path: str) -> list[str]:
 
 
 class Report:
-    """The lines of O-8.23, or JSON."""
+    """The lines of O-8.23, or JSON; on a terminal the test that runs (O-9.51)."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
-        self.outcomes: list[TestOutcome] = []
-        self.colour = use_colour(sys.stdout)
+        self.rows: list[Row] = []
+        self.ways: list[list[str]] = []  # of each: what its error passed
         self.silent = arguments.quiet or arguments.json
+        self.progress = Progress()
+        self.count = 0
+        self.began = 0.0
+
+    @property
+    def outcomes(self) -> list[TestOutcome]:
+        return [outcome for _, outcome, _ in self.rows]
+
+    def beginning(self, tests: Iterator[Test]) -> Iterator[Test]:
+        """The tests, each when it is its turn."""
+        for test in tests:
+            self.progress.show(f"{len(self.rows) + 1}/{self.count}  {test.description}")
+            self.began = time.perf_counter()
+            yield test
+
+    def printed(self, write: Callable[[str], object], text: str) -> None:
+        self.progress.clear()
+        write(text)
 
     def begin(self, count: int) -> None:
+        self.count = count
         if not self.silent:
             print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
 
-    def test(self, outcome: TestOutcome) -> None:
-        self.outcomes.append(outcome)
+    def test(self, path: str, outcome: TestOutcome, named: Callable[[str], str]) -> None:
+        """`named`: a file as it is shown."""
+        self.rows.append((path, outcome, time.perf_counter() - self.began))
+        self.ways.append(trace_lines(outcome.way[1:], named=named))
         if self.silent:
             return
+        self.progress.clear()
         if self.arguments.debug:
             self._emits(outcome)
         word, colour = WORDS[outcome.passed]
-        shown = f"{colour}{word}{RESET}" if self.colour else word
-        print(f"  {shown}  {outcome.description}{' (expected failure)' if outcome.expected else ''}", flush=True)
+        expected = " (expected failure)" if outcome.expected else ""
+        print(f"  {painted(word, colour, sys.stdout)}  {outcome.description}{expected}", flush=True)
 
     def end(self) -> int:
-        failures = [outcome for outcome in self.outcomes if not outcome.passed]
+        failures = [(outcome, way) for outcome, way in zip(self.outcomes, self.ways, strict=True) if not outcome.passed]
         if self.arguments.json:
             print(json.dumps([as_json(outcome) for outcome in self.outcomes], ensure_ascii=False))
         else:
             self._summary(failures)
         return exits.OK if self.outcomes and not failures else exits.FAILED
 
-    def _summary(self, failures: list[TestOutcome]) -> None:
+    def _summary(self, failures: list[tuple[TestOutcome, list[str]]]) -> None:
         passed = len(self.outcomes) - len(failures)
         blank = "" if self.silent else "\n"
         word = "ok" if self.outcomes and not failures else "FAILED"
@@ -186,16 +220,16 @@ class Report:
             print(f"no description of a test contains {part!r}" if part else "no test found", file=sys.stderr)
         if failures:
             print("\nfailures:")
-        for outcome in failures:
+        for outcome, way in failures:
             print(f"  {outcome.description} -- {outcome.failure}")
             if outcome.place is not None:
                 print("    at {}:{}:{}".format(*outcome.place))
+            for line in way:
+                print(f"  {line}")
 
     def _emits(self, outcome: TestOutcome) -> None:
-        from ..vm.values import display
-
         for channel, value in outcome.emits:
-            print(f"        [emit:{channel}] {display(value)}")
+            print(f"        [emit:{channel}] {payload_text(value)}")
 
 
 def as_json(outcome: TestOutcome) -> dict[str, Any]:

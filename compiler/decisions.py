@@ -75,6 +75,7 @@ class BuiltinCall(CallTarget):
     mutates: bool = False
     type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
     schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
+    answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)
 
 
 @dataclass(eq=False, slots=True)
@@ -173,6 +174,16 @@ class ToError:
 
 
 @dataclass(frozen=True, slots=True)
+class ToMessage:
+    """A built-in error to the String of its message (L-3.3.16)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrToMessage:
+    """`Result<T, E>` to `Result<T, String>`, E a built-in error (L-3.3.17)."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckAny:
     """Any to T: shallow run-time check."""
 
@@ -186,4 +197,4 @@ class ThroughFrom:
     function: FunctionSymbol
 
 
-Coercion = ToFloat | ToOption | FromOption | ToPrompt | ToError | CheckAny | ThroughFrom
+Coercion = ToFloat | ToOption | FromOption | ToPrompt | ToError | ToMessage | ErrToMessage | CheckAny | ThroughFrom

@@ -13,7 +13,7 @@ from math import inf
 from typing import NamedTuple
 
 from .ast import Comment
-from .characters import NAME_HELP, character_help, end_of_name, is_letter
+from .characters import NAME_HELP, character_help, end_of_character, end_of_name, is_letter
 from .diagnostics import Diagnostics
 from .source import Source, Span
 from .strings import RAW_FORM, decode_escapes, trim_pieces
@@ -58,6 +58,7 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _LABEL_NAME = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)")
 _LABEL_TAIL = re.compile(r"[ \t]*:(?!:)")
 _LOOP_WORD = re.compile(r"[ \t\r\n\f]*(?:for|while|loop)\b")
+_SUFFIXED = re.compile(r"([0-9][0-9_.]{0,30}?)_?(?:[iu](?:8|16|32|64|128|size)|f32|f64|[nLlfFdDuU])")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # What ends a run of literal text, by delimiter.
 _TEXT_END = {
@@ -173,6 +174,10 @@ class _Lexer:
                 return self.foreign_letter(start)
             shown = f"`{char}`" if char.isprintable() and not char.isspace() else f"U+{ord(char):04X}"
             self.error("E0002", start, start + 1, f"unexpected character {shown}", character_help(self.text, start))
+            end = end_of_character(self.text, start)
+            if char == "`" and end > start + 1:
+                self.tokens.add("STRING", self.text[start + 1 : end - 1], start, end)
+            return end
         return start + 1
 
     def foreign_letter(self, start: int) -> int:
@@ -291,7 +296,9 @@ class _Lexer:
             return end
         text = self.text[start : found.end()]
         message = f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`"
-        self.error("E0009", start, found.end(), message, "numbers are written `1_000`, `0x1F`, `1.5e3`")
+        suffixed = _SUFFIXED.fullmatch(text)
+        help = f"write `{suffixed[1]}`" if suffixed is not None else "numbers are written `1_000`, `0x1F`, `1.5e3`"
+        self.error("E0009", start, found.end(), message, help)
         return found.end()
 
     # ------------------------------------------------------------ strings and labels

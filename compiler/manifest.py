@@ -27,7 +27,10 @@ PROJECT_KEYS = ("name", "version", "entry")
 CONNECTION_KEYS = tuple(field for field in CONNECTION_FIELDS if field != "api_key")  # which stays outside
 PRICES = ("input_per_million", "output_per_million")
 CACHE_PRICES = ("cached", "cache_write")
-BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
+BUDGETS = {
+    "steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True),
+    "model_calls": whole(1),
+}  # fmt: skip
 
 
 class Manifest:

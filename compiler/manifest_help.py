@@ -23,7 +23,7 @@ HEADERS = {
     "memory.defaults": "[memory.defaults]",
 }
 COMMAND = {"command": 'command = "python3"\nargs = ["worker.py"]', "args": 'args = ["worker.py"]'}
-PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY" }'}
+PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY", MODE = { value = "production" } }'}
 # Per table and key the lines that are right.
 EXAMPLES: dict[str, dict[str, str]] = {
     "project": {"name": 'name = "app"', "version": 'version = "0.1.0"', "entry": 'entry = "main.conc"'},
@@ -63,6 +63,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "seconds": "seconds = 60",
         "tokens": "tokens = 100000",
         "cost": "cost = 0.5",
+        "model_calls": "model_calls = 200",
     },
     "agents": {
         **COMMAND,

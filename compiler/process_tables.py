@@ -39,6 +39,13 @@ def _is_json(value: Any) -> bool:
     return isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
 
 
+def _are_variables(value: Any) -> bool:
+    def fits(text: Any) -> bool:
+        return _is_text(text) or (isinstance(text, dict) and list(text) == ["value"] and _is_text(text["value"]))
+
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
 def _are_headers(value: Any) -> bool:
     def fits(text: Any) -> bool:
         return _is_text(text) or (isinstance(text, dict) and list(text) == ["env"] and _is_text(text["env"]))
@@ -54,7 +61,7 @@ KEYS: Keys = {
     "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
     "timeout": (_is_duration, "a number above 0"),
     "working_dir": (_is_text, "a string"),
-    "env": (lambda value: isinstance(value, dict) and all(map(_is_text, value.values())), "a table of names of variables"),
+    "env": (_are_variables, 'a table of names of variables, or of `{ value = "text" }`'),
     "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
 }
 WORDS = "a string of words, their quotes closed, where `args` is absent"

@@ -82,7 +82,7 @@ def _listed(types: Iterable[Type], levels: int, room: Room) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Simple(Type):
-    """Types without parameters: Int Float String Bool Nil Any Range, `never` (diverges), the handles of L-3.1.21."""
+    """Types without parameters: Int Float String Bool Nil Any Range Bytes, `never` (diverges), the handles of L-3.1.21."""
 
     name: str
 
@@ -285,6 +285,7 @@ BOOL = Simple("Bool")
 NIL = Simple("Nil")
 ANY = Simple("Any")
 RANGE = Simple("Range")
+BYTES = Simple("Bytes")
 NEVER = Simple("never")
 OPEN = Open()
 
@@ -314,7 +315,9 @@ LEDGER_ENTRY = Nominal("record", "LedgerEntry")
 ENTRY = Nominal("record", "Entry")
 TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
-LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
+LIBRARY_RECORDS = tuple(
+    Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")
+)
 
 
 def array(item: Type) -> Generic:

@@ -150,8 +150,23 @@ def _fails(program: Program, fails: Json) -> Iterator[Failure]:
     for kind, variant, part in wanted.either:
         same_variant = variant is None or variant == fails.get("variant")
         if kind == fails.get("kind") and same_variant and (part or "") in str(fails.get("message")):
+            yield from _way(program, fails.get("way") or [])
             return
     yield Failure(wanted.at, f"fails {wanted.either}", _show_ending({"fails": fails}))
+
+
+def _way(program: Program, came: list[Json]) -> Iterator[Failure]:
+    """All places of it, in their order."""
+    wanted = sorted(program.way, key=lambda place: place.number)
+    if not wanted:
+        return
+    shown = [str(p) if isinstance(p, int) else f"{p.get('function')} {p.get('file')}:{p.get('line')}" for p in came]
+    for number, place in enumerate(wanted, 1):
+        text = f"{place.function} {place.file}:{place.line}"
+        if place.number != number or shown[number - 1 : number] != [text]:
+            yield Failure(place.at, f"way {place.number} {text}", ", ".join(shown) or "no way")
+    if len(shown) > len(wanted):
+        yield Failure(wanted[-1].at, f"a way of {len(wanted)} places", ", ".join(shown))
 
 
 # --- emits

@@ -5,6 +5,7 @@ Adds them to the `READERS` of `keys.py`; with both the list of keys is complete.
 
 from __future__ import annotations
 
+import json
 import re
 
 from . import notation
@@ -17,6 +18,7 @@ from .records import (
     ExpectedFail,
     ExpectedMemory,
     ExpectedPanic,
+    ExpectedPlace,
     ExpectedRequest,
     Program,
 )
@@ -139,6 +141,17 @@ def _fails(program: Program, args: list[str], value: str, place: Place) -> None:
     program.fails = ExpectedFail(tuple(forms), place.at)
 
 
+@key("way")
+def _way(program: Program, args: list[str], value: str, place: Place) -> None:
+    """`1 num, 3 num`: an error passes one line more than once where a function calls itself."""
+    file, line, _ = _where(None, place)
+    for part in value.split(","):
+        number, function = take_word(part.strip())
+        if not number.isdecimal() or int(number) in {other.number for other in program.way}:
+            raise Malformed("a number from 1 on that no other place has, and the function")
+        program.way.append(ExpectedPlace(int(number), function, file, line, place.at))
+
+
 def _once(present: object, name: str) -> None:
     if present is not None:
         raise Malformed(f"a second {name}")
@@ -216,7 +229,8 @@ def _tests(program: Program, args: list[str], value: str, place: Place) -> None:
         name, _, outcome = part.rpartition(" ")
         if outcome not in ("pass", "fail") or not name:
             raise Malformed("name pass, name fail")
-        outcomes[name.strip()] = outcome
+        name = name.strip()
+        outcomes[json.loads(name) if name.startswith('"') else name] = outcome
     program.tests = outcomes, place.at
 
 

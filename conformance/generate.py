@@ -56,20 +56,21 @@ class Runner:
             return seen
         for route in others:
             other, used = self.run(source, route)
-            if other != seen or (used != fuel and used is not None and fuel is not None):
+            if other != seen or any(a != b for a, b in zip(fuel, used, strict=True) if a is not None and b is not None):
                 return ("drift", route, str((seen, fuel))[:300], str((other, used))[:300])
         return seen
 
-    def run(self, source: str, route: str = "interp") -> tuple[Seen, int | None]:
-        """What may be compared between drivers: how the run ended, then its emits. And the fuel."""
+    def run(self, source: str, route: str = "interp") -> tuple[Seen, tuple[Any, Any]]:
+        """What may be compared between drivers: how the run ended, then its emits. And the fuel, and the way of its error."""
         emits: list[Any] = []
         try:
             message = _message(source, route)
             result = self.started().run(message, lambda event: emits.append((event.get("channel"), event.get("json"))))
         except DriverError as error:
             self.driver = None
-            return (error.outcome, str(error)[-300:]), None
-        return _seen(result, [e for e in emits if e[0] != "panic"]), result.get("fuel")
+            return (error.outcome, str(error)[-300:]), (None, None)
+        seen = _seen(result, [e for e in emits if e[0] != "panic"])
+        return seen, (result.get("fuel"), (result.get("fails") or {}).get("way"))
 
     def close(self) -> None:
         if self.driver is not None:

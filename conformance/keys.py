@@ -18,7 +18,7 @@ from .records import Line, Program
 
 CLAUSE = re.compile(r"[LOMVGC]-\d+(?:\.\d+)+$")
 _CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool")
-_LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "size")
+_LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "model_calls", "size")
 _NAMED = ("reply", "agent", "mcp")
 _NUMBERED = ("request", "wire")
 
@@ -229,6 +229,11 @@ def _answer(program: Program, args: list[str], value: str, place: Place) -> None
 def _file(program: Program, args: list[str], value: str, place: Place) -> None:
     path, rest = take_word(value)
     program.fs[path] = take_string(rest)[0]
+
+
+@key("stdin")
+def _stdin(program: Program, args: list[str], value: str, place: Place) -> None:
+    program.stdin = take_string(value)[0]
 
 
 @key("env")

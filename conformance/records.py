@@ -63,6 +63,17 @@ class ExpectedFail:
 
 
 @dataclass(frozen=True)
+class ExpectedPlace:
+    """`way: n function`: the n-th place of the way of the error that `main` ends in."""
+
+    number: int
+    function: str
+    file: str
+    line: int
+    at: int
+
+
+@dataclass(frozen=True)
 class ExpectedMemory:
     name: str
     items: tuple[str, ...]
@@ -133,6 +144,7 @@ class Program:
     scripts: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     fs: dict[str, str] = field(default_factory=dict)
+    stdin: str | None = None
     connections: Json = field(default_factory=dict)
     memories: Json = field(default_factory=dict)
     image: bytes | None = None
@@ -141,6 +153,7 @@ class Program:
     diagnostics: list[ExpectedDiagnostic] = field(default_factory=list)
     panic: ExpectedPanic | None = None
     fails: ExpectedFail | None = None
+    way: list[ExpectedPlace] = field(default_factory=list)
     memory: list[ExpectedMemory] = field(default_factory=list)
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     requests: list[ExpectedRequest] = field(default_factory=list)

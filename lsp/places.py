@@ -55,11 +55,11 @@ def found_at(analysis: Analysis, offset: int) -> Found | None:
     path = path_to(analysis.tree, offset)
     node = path[-1]
     if isinstance(node, ast.Ident) and len(path) > 1:
-        return _named(analysis, node, path[-2], path[-3] if len(path) > 2 else None)
+        return named(analysis, node, path[-2], path[-3] if len(path) > 2 else None)
     return Found(node.span, node.type) if isinstance(node, ast.Expr) and node.type is not None else None
 
 
-def _named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None) -> Found | None:
+def named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None) -> Found | None:
     match parent:
         case ast.PathExpr() | ast.StructExpr():
             return Found(name.span, parent.type, denoted(parent.binding))

@@ -28,6 +28,8 @@ from .members import Offer
 from .outline import Entry, outline
 from .places import definition_of, found_at
 from .positions import UTF16, offset_at, position_at
+from .semantic import MODIFIERS, TYPES, tokens
+from .token_data import change, encoded
 
 KINDS = {
     members.METHOD: lsp.CompletionItemKind.Method,
@@ -48,6 +50,8 @@ class Server(LanguageServer):
     def __init__(self, version: str) -> None:
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
         self.analyses: dict[str, Analysis] = {}
+        self.coloured: dict[str, tuple[str, list[int]]] = {}  # of each document the tokens last sent, and that answer's name
+        self.answers = 0
         self.asked_to_stop = False
         self.stopped = False
 
@@ -85,6 +89,19 @@ class Server(LanguageServer):
         known = {os.path.realpath(path_of(uri)): uri for uri in self.analyses}
         uri = known.get(os.path.realpath(path)) or uris.from_fs_path(path)
         return lsp.Location(uri, self.range(source, span)) if uri is not None else None
+
+    # ------------------------------------------------------------ colours
+
+    def token_data(self, uri: str, span: Span | None = None) -> list[int]:
+        """That of a document, or of a part of it."""
+        analysis = self.analysis(uri)
+        within = [t for t in tokens(analysis) if span is None or (t.end > span.start and t.start < span.end)]
+        return encoded(within, analysis.source, self.encoding)
+
+    def keep_colours(self, uri: str, data: list[int]) -> str:
+        self.answers += 1
+        self.coloured[uri] = (str(self.answers), data)
+        return str(self.answers)
 
     # ------------------------------------------------------------ diagnostics
 
@@ -136,6 +153,7 @@ def serve(version: str) -> bool:
     server = Server(version)
     _register_life(server)
     _register_questions(server)
+    _register_colours(server)
     frames = Frames(sys.stdin.buffer)
     # of a copy: the library closes what it writes to, and the command still flushes its own
     with open(os.dup(sys.stdout.fileno()), "wb") as output:
@@ -166,6 +184,7 @@ def _register_life(server: Server) -> None:
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         server.analyses.pop(uri, None)
+        server.coloured.pop(uri, None)
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
         server.refresh_all()
 
@@ -210,6 +229,35 @@ def _register_questions(server: Server) -> None:
             return None
         whole = server.range(source, Span(source.name, 0, len(source.text)))
         return [lsp.TextEdit(whole, text)] if text != source.text else []
+
+
+def _register_colours(server: Server) -> None:
+    legend = lsp.SemanticTokensLegend(list(TYPES), list(MODIFIERS))
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend)
+    def full(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        uri = params.text_document.uri
+        data = server.token_data(uri)
+        return lsp.SemanticTokens(data, server.keep_colours(uri, data))
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, legend)
+    def delta(params: lsp.SemanticTokensDeltaParams) -> lsp.SemanticTokens | lsp.SemanticTokensDelta:
+        """The whole again for an answer that is not the last one."""
+        uri = params.text_document.uri
+        name, before = server.coloured.get(uri, ("", []))
+        data = server.token_data(uri)
+        answer = server.keep_colours(uri, data)
+        if name != params.previous_result_id:
+            return lsp.SemanticTokens(data, answer)
+        found = change(before, data)
+        return lsp.SemanticTokensDelta([lsp.SemanticTokensEdit(*found)] if found is not None else [], answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, legend)
+    def part(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
+        uri = params.text_document.uri
+        source = server.analysis(uri).source
+        start, end = (server.offset(source, place) for place in (params.range.start, params.range.end))
+        return lsp.SemanticTokens(server.token_data(uri, Span(source.name, start, end)))
 
 
 def _item(offer: Offer, number: int) -> lsp.CompletionItem:

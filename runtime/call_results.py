@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .records import Msg, Reply
+    from .usage import Use
 
 
 class Response:
@@ -88,14 +89,16 @@ class Validated:
 
 
 class Tally:
-    """Sums over all provider requests of a call; `cost` is None once a request had no price."""
+    """Sums over all provider requests of a call; `cost` is None once a request had no price. `used`: with what broken ones
+    used."""
 
     __slots__ = (
         "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",
-        "requests",
+        "requests", "used",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, used: Use) -> None:
+        self.used = used
         self.tokens_in = 0
         self.tokens_out = 0
         self.cached = 0
@@ -108,6 +111,7 @@ class Tally:
         self.requests = 0
 
     def add(self, reply: Reply, cost: float | None) -> None:
+        """Tokens as the provider has told them (G-9.7)."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.cached += reply.cached

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from .budgets import Account
+    from .budgets import Purse
     from .call_settings import CallSettings
     from .connections import ConnectionSettings
     from .metrics import Metrics
     from .records import Call, Reply, Request
     from .request_prefixes import RequestPrefixes
+    from .spending import Spending
 
     class Sender(Protocol):
         name: str
@@ -57,12 +58,12 @@ def failure_message(call: Call, message: str) -> Msg:
 
 class Services:
     """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without; `future`
-    makes a future of the loop that runs the call; `account` holds the budgets of the run, None without any, and `task` is who
-    draws on it."""
+    makes a future of the loop that runs the call; `purse` holds the accounts that the run draws on, and `task` is who
+    does; `spending` is told what each request has used."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
-        "counter", "account", "task", "prefixes",
+        "counter", "purse", "spending", "task", "prefixes",
     )  # fmt: skip
 
     def __init__(
@@ -91,7 +92,8 @@ class Services:
         self.future = future
         self.limiters: dict[str, RateLimiter] = {}
         self.counter = "model_calls"
-        self.account: Account | None = None
+        self.purse: Purse | None = None
+        self.spending: Spending | None = None
         self.task: str | None = None  # its path
         self.prefixes: RequestPrefixes | None = None  # told of every request, where somebody wants to know
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 from .call_results import Response, Tally, Validated
 from .errors import CallFailure, NotSent
 from .metrics import price
+from .progress import Came
 from .records import Msg, Reply, Request
 from .reply_cache import cache_key
 from .schema.failures import retries_exhausted, schema_failure
 from .schema.strategy import Plan, why_block
 from .schema.verdict import Verdict, judge
 from .time_limits import call_seconds
+from .usage import Use, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
-    from .budgets import Account
+    from .budgets import Purse, Reservation
     from .call_services import Services
     from .call_settings import CallSettings
     from .memory.conversation import Conversation
@@ -120,6 +122,7 @@ class CallRun:
         "started",
         "sent_at",
         "waited",
+        "held",
     )
 
     def __init__(
@@ -143,7 +146,8 @@ class CallRun:
         self.asked = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
         self.head: list[Msg] = []
         self.rounds: list[Msg] = []  # tool units of the attempt
-        self.tally = Tally()
+        self.tally = Tally(Use())
+        self.held: Reservation | None = None  # of the request on its way
         self.started = self.sent_at = services.clock()
         self.waited = 0.0  # for rate limits
 
@@ -164,6 +168,9 @@ class CallRun:
 
     async def counted(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """The call up to its commit: whatever ends it before, memory has nothing of its turn (M-5.11)."""
+        spending, task = self.services.spending, self.services.task
+        if spending is not None and task is not None:
+            spending.begins(task, self.tally.used)
         try:
             await self._open()
             return await work()
@@ -266,17 +273,24 @@ class CallRun:
         attempt = 0
         while True:
             attempt += 1
+            request.came = Came()
             try:
                 reply = await self._exchange(request)
             except NotSent:
+                self._returned()
                 raise
-            except CallFailure as failure:
-                self._count_request()
+            except BaseException as stop:  # also who cancels it: the provider has worked
+                failure = stop if isinstance(stop, CallFailure) else None
+                if failure is None and not request.came.begun:
+                    self._returned()
+                    raise
+                self._broken(request, used_by_broken(request, failure))
+                if failure is None:
+                    raise
                 self._log(attempt, failure=failure)
                 await self._wait_or_raise(failure, attempt)
                 continue
-            self._count_request()
-            self._count_reply(request, reply)
+            self._replied(request, reply)
             self._log(attempt, reply=reply)
             return reply
 
@@ -287,45 +301,38 @@ class CallRun:
         """One request within the budgets of the run and the rate limits of its connection: what has neither is only sent."""
         if self.services.prefixes is not None:
             self.services.prefixes.sent(request)
-        account = self.services.account
-        if account is None or self.provider.unmetered:
+        purse = self.services.purse
+        if purse is None or not purse.is_limited or self.provider.unmetered:
             return self._admitted(request)
-        return self._accounted(account, request)
+        return self._accounted(purse, request)
 
-    async def _accounted(self, account: Account, request: Request) -> Reply:
+    async def _accounted(self, purse: Purse, request: Request) -> Reply:
         """It draws on the budgets whatever becomes of it (O-1.133)."""
-        from .budgets import used_tokens
-
         free = self.provider.free_and_instant
-        held = await account.reserve(request, free, self.services.task, lambda *tokens: self._list_price(request, *tokens))
-        try:
-            reply = await self._admitted(request)
-        except NotSent:
-            held.returned()
-            raise
-        except BaseException as failure:
-            held.failed(failure if isinstance(failure, CallFailure) else None)
-            raise
-        held.replied(reply, self._price(request, reply, *used_tokens(request, reply)))
-        return reply
+        self.held = await purse.reserve(
+            request, free, self.services.task, lambda *tokens: self._list_price(request, *tokens)
+        )
+        return await self._admitted(request)
 
     def _admitted(self, request: Request) -> Awaitable[Reply]:
         limiter = self.services.limiter(self.settings.connection)
         if limiter is not None:
             return self._limited(limiter, request)
+        return self._sent(request)
+
+    def _sent(self, request: Request) -> Awaitable[Reply]:
+        assert request.came is not None
+        request.came.begun = True
         self.sent_at = self.services.clock()
         return self._answer(request)
 
     async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
         """Waiting for the limits counts nowhere (O-1.16)."""
-        from .budgets import used_tokens
-
         self.waited += await limiter.enter()
-        self.sent_at = self.services.clock()
         tokens = 0
         try:
-            reply = await self._answer(request)
-            tokens = sum(used_tokens(request, reply))
+            reply = await self._sent(request)
+            tokens = used_by_reply(request, reply).tokens
             return reply
         finally:
             limiter.leave(tokens)
@@ -343,23 +350,43 @@ class CallRun:
         if wait > 0:
             await self.services.sleep(wait / 1000)
 
-    def _count_request(self) -> None:
+    def _replied(self, request: Request, reply: Reply) -> None:
+        use = used_by_reply(request, reply)
+        if not self.provider.unmetered:
+            cost = self._price(request, use)
+            self.tally.add(reply, cost)
+            use.priced(cost)
+        self._settled(request, use)
+
+    def _broken(self, request: Request, use: Use) -> None:
+        """What used nothing needs no price."""
+        self._settled(request, use.priced(self._price(request, use)) if use.tokens else use)
+
+    def _settled(self, request: Request, use: Use) -> None:
+        """Counters, budgets and the program learn the same of a request that was sent (O-1.132)."""
         self.services.count_request()
         self.tally.attempts += 1
-
-    def _count_reply(self, request: Request, reply: Reply) -> None:
-        metrics = self.services.metrics
+        held, self.held = self.held, None
         if self.provider.unmetered:
-            return
-        cost = self._price(request, reply, reply.tokens_in, reply.tokens_out)
-        self.tally.add(reply, cost)
-        metrics.add_tokens(request.model, request.connection, reply)
-        metrics.add_cost(cost)
+            use = Use(1)
+        else:
+            self.services.metrics.add(request.model, request.connection, use)
+            if self.services.purse is not None:
+                self.services.purse.settle(use, held)
+        self.tally.used.add(use)
+        if self.services.spending is not None and self.services.task is not None:
+            self.services.spending.add(self.services.task, use)
 
-    def _price(self, request: Request, reply: Reply, tokens_in: int, tokens_out: int) -> float | None:
+    def _returned(self) -> None:
+        """Nothing was sent."""
+        held, self.held = self.held, None
+        if held is not None:
+            held.purse.settle(None, held)
+
+    def _price(self, request: Request, use: Use) -> float | None:
         if self.provider.free_and_instant:
             return 0.0
-        tokens = tokens_in, tokens_out, reply.cached, reply.cache_write
+        tokens = use.tokens_in, use.tokens_out, use.tokens_cached, use.tokens_cache_write
         own = price(self.services.pricing, request.model, *tokens)
         return self._list_price(request, *tokens) if own is None else own
 

@@ -58,17 +58,20 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
     return words
 
 
-def environment(run: Running, variables: Mapping[str, str]) -> dict[str, str]:
-    """PATH, HOME, LANG, TMPDIR and `variables`, from the name the child sees to that of the host; values of secret names are
-    learnt by the redactor. Raises Missing."""
+def environment(run: Running, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
+    """PATH, HOME, LANG, TMPDIR and `variables`, from the name the child sees to that of the host, or to `{"value": text}`; values
+    of secret names are learnt by the redactor. Raises Missing."""
     host = run.host.env
     found = {name: host[name] for name in INHERITED if name in host}
     for name, source in variables.items():
-        if source not in host:
+        if not isinstance(source, str):
+            found[name], source = source["value"], name
+        elif source in host:
+            found[name] = host[source]
+        else:
             raise Missing(name, source)
-        found[name] = host[source]
         if is_secret_name(source) or is_secret_name(name):
-            run.redactor.add(host[source], source)
+            run.redactor.add(found[name], source)
     return found
 
 

@@ -55,6 +55,8 @@ PROVIDERS = {
 PREDECLARED: dict[str, dict[str, Any]] = {
     "openai": {"provider": "openai"},
     "anthropic": {"provider": "anthropic"},
+    "google": {"provider": "google"},
+    "ollama": {"provider": "ollama"},
     "offline": {"provider": "offline", "default_model": "offline-1"},
 }
 

@@ -9,7 +9,8 @@ from .errors import CallFailure
 from .memory.embedding import BASELINE, Embedding
 from .memory.tokens import count_text
 from .metrics import price
-from .records import Reply
+from .progress import Came
+from .usage import Use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,18 +78,27 @@ async def _requested(run: Running, said: dict[str, Any], texts: list[str]) -> li
 
 async def _counted(run: Running, provider: Any, request: EmbedRequest) -> list[list[float]]:
     """In the budgets of the run and the counters of the session, like a request of a model (O-1.133)."""
-    tokens = sum(map(count_text, request.texts))
-    cost = 0.0 if provider.free_and_instant else price(run.services.pricing, request.model, tokens, 0)
-    account = run.services.account
-    held = None if account is None else await account.reserve_vectors(request, tokens, provider.free_and_instant)
+    tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
+    held = None
+    if purse is not None and purse.is_limited:
+        from .budgets import BudgetSpent
+
+        try:
+            held = await purse.reserve_vectors(request, tokens, free)
+        except BudgetSpent as spent:  # no Result carries it
+            raise spent.panic() from None
+    request.came = Came()
+    request.came.begun = True
+    used = Use(0, tokens, 0, tokens_estimated=tokens)
     try:
         vectors: list[list[float]] = await provider.embed(request)
     except BaseException as failure:
-        if held is not None:
-            held.failed(failure if isinstance(failure, CallFailure) else None)
+        if not request.came.begun or (isinstance(failure, CallFailure) and "status" in failure.fields):
+            used = Use()
         raise
-    if held is not None:
-        held.used(tokens, cost)
-    run.metrics.add_tokens(request.model, request.connection, Reply("", tokens_in=tokens))
-    run.metrics.add_cost(cost)
+    finally:
+        used.priced(0.0 if free or not used.tokens else price(run.services.pricing, request.model, tokens, 0))
+        run.metrics.add(request.model, request.connection, used)
+        if purse is not None:
+            purse.settle(used, held)
     return vectors

@@ -30,6 +30,12 @@ def text(value: Any) -> bool:
     return type(value) is str
 
 
+def address(value: Any) -> bool:
+    """O-1.7: an address of HTTP, whole."""
+    scheme, separator, rest = value.partition("://") if type(value) is str else ("", "", "")
+    return bool(separator and rest) and scheme.lower() in ("http", "https")
+
+
 def number(low: float, high: float) -> Check:
     return lambda value: type(value) in (int, float) and low <= value <= high
 
@@ -52,6 +58,15 @@ def listed(check: Check) -> Check:
 
 def texts_by_name(value: Any) -> bool:
     return type(value) is dict and all(text(k) and text(v) for k, v in value.items())
+
+
+def variables(value: Any) -> bool:
+    """Of a child process: the name of a variable of the host, or `{"value": text}` (O-4.41)."""
+    return type(value) is dict and all(text(k) and (text(v) or _literal(v)) for k, v in value.items())
+
+
+def _literal(value: Any) -> bool:
+    return type(value) is dict and list(value) == ["value"] and text(value["value"])
 
 
 def headers(value: Any) -> bool:
@@ -87,7 +102,7 @@ TIMEOUT: dict[str, Check] = dict.fromkeys(DEFAULTS, duration)
 RATE_LIMIT: dict[str, Check] = {name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")}
 
 CONNECTION: dict[str, Check] = {
-    "provider": text, "api_key": text, "api_key_env": text, "base_url": text, "default_model": text, "models": texts_by_name,
+    "provider": text, "api_key": text, "api_key_env": text, "base_url": address, "default_model": text, "models": texts_by_name,
     "retry": fields_of(RETRY_OBJECT), "timeout": either(duration, fields_of(TIMEOUT)),
     "rate_limit": fields_of(RATE_LIMIT), "organization": text,
     "project": text, "headers": headers, "api": one_of(*APIS), "unsupported": one_of("error", "drop"),
@@ -130,12 +145,26 @@ def _shown(value: Any) -> str:
     return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
 
 
+def check_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """ConfigFailure E4003 for a connection of a host that the program does not have, where it has one of nearly that name: the
+    fields would help nobody. Others may be meant for other programs."""
+    for name in given:
+        if name not in known and name not in PREDECLARED:
+            import difflib  # a run whose names are right starts without it
+
+            for near in difflib.get_close_matches(name, list(known), n=1, cutoff=0.8):
+                raise ConfigFailure("E4003", f"the program has no connection {name}; did you mean {near}?")
+
+
+PREDECLARED = ("openai", "anthropic", "offline", "google", "ollama")
+
+
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
     for layer in layers:
         for name, fields in layer.items():
             if not isinstance(fields, dict):
                 raise ConfigFailure("E4004", f"connection {name}: fields expected")
-            check_fields(f"connection {name}", fields, CONNECTION)
+            check_fields(f"connection {name}", fields, CONNECTION, {"base_url": 'it whole, as in "https://box.example.com/v1"'})
 
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:

@@ -43,16 +43,19 @@ class Access:
 
 
 class Denied(Exception):
-    """The permission for an access is missing; `capability` and `flag` say which and how it is granted."""
+    """The permission for an access is missing; `capability` and `flag` say which and the flag that grants it, the message how it
+    is granted where the program runs."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, permissions: Permissions) -> None:
         super().__init__(access.capability)
         self.capability = f"{access.capability}={access.target}"
-        self.flag = f"{BY_NAME[access.capability].flag}={access.target}"
+        capability = BY_NAME[access.capability]
+        self.flag = f"{capability.flag}={access.target}"
+        self.way = permissions.way(capability.key, capability.flag, access.target)
 
     @property
     def message(self) -> str:
-        return f"permission denied: {self.capability} (grant it with {self.flag})"
+        return f"permission denied: {self.capability} (grant it with {self.way})"
 
 
 async def guarded(run: Running, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
@@ -64,7 +67,7 @@ async def guarded(run: Running, access: Access, allowed: bool, perform: Callable
 
 
 def deny(run: Running, access: Access) -> NoReturn:
-    denied = Denied(access)
+    denied = Denied(access, permissions_of(run))
     run.runtime_emit("audit:denied", {"capability": denied.capability, "flag": denied.flag})
     raise denied
 

@@ -47,14 +47,16 @@ class Host:
     declaration and manifest; `server(settings)` connects to one, None: through the SDK;
     `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
     `run(number, arguments)` calls a function of the program;
-    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
+    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result, `run` as
+    above, and what gives the context of the call (O-3.28);
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31); `requests` gets a line per model request (O-9.13). `stores` replace or
     add stores of memories by name (M-8.3); with `volatile` no memory outlives the session (M-8.15). `embedders` replace or
     add embedders by name (M-10.16). `summarizers`: by the names that `.summary("NAME")` says (M-9.1); `token_counter` counts
     entries in place of the default counter (M-11.1).
-    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2).
+    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2). `stdin` gives
+    where `std::io` reads (`standard_input.py`), None: the program has no standard input.
     """
 
     def __init__(
@@ -99,9 +101,10 @@ class Host:
         summarizers: Mapping[str, Any] | None = None,
         token_counter: Any = None,
         code_cache: CodeCache | None = None,
+        stdin: Callable[[], Any] | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
-        self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
+        self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
         self.emit = emit
         self.answer = answer
         self.emit_timeout_ms = emit_timeout_ms
@@ -141,4 +144,5 @@ class Host:
         self.summarizers = summarizers or {}
         self.token_counter = token_counter
         self.code_cache = code_cache
+        self.stdin = stdin
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too

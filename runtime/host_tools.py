@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..vm.panics import Panic
 from ..vm.values import Err, Ok
+from .call_contexts import context_around
 from .host_failures import message_and_fields
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ async def handled(run: Running, effect: Effect, method: Method, handler: Any, ar
         return await run.call(effect, run.program.codes[number], given)
 
     try:
-        value = await handler(arguments, method.result, give)
+        value = await handler(arguments, method.result, give, lambda: context_around(effect))
     except Exception as error:
         what = f"the host function of {method.tool}.{method.name}"
         message, fields = message_and_fields(run.redactor.clean, what, error)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .records import Reply
+    from .usage import Use
 
 MILLION = 1_000_000
 
@@ -36,6 +36,7 @@ class Metrics:
         "tokens_cache_write",
         "tokens_out",
         "tokens_reasoning",
+        "tokens_estimated",
     )
 
     def __init__(self) -> None:
@@ -58,23 +59,23 @@ class Metrics:
         self.tokens_cache_write = 0
         self.tokens_out = 0
         self.tokens_reasoning = 0
+        self.tokens_estimated = 0
 
-    def add_tokens(self, model: str, connection: str, reply: Reply) -> None:
-        tokens = reply.tokens_in + reply.tokens_out
-        self.total_tokens += tokens
-        self.tokens_in += reply.tokens_in
-        self.tokens_cached += reply.cached
-        self.tokens_cache_write += reply.cache_write
-        self.tokens_out += reply.tokens_out
-        self.tokens_reasoning += reply.reasoning
-        self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
-        self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
-
-    def add_cost(self, cost: float | None) -> None:
-        if cost is None:
-            self.unpriced_calls += 1
-        else:
-            self.estimated_cost += cost
+    def add(self, model: str, connection: str, use: Use) -> None:
+        """What a request has used, however it ended."""
+        tokens = use.tokens
+        if tokens:
+            self.total_tokens += tokens
+            self.tokens_in += use.tokens_in
+            self.tokens_cached += use.tokens_cached
+            self.tokens_cache_write += use.tokens_cache_write
+            self.tokens_out += use.tokens_out
+            self.tokens_reasoning += use.tokens_reasoning
+            self.tokens_estimated += use.tokens_estimated
+            self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
+            self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
+        self.estimated_cost += use.cost
+        self.unpriced_calls += use.unpriced
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -21,7 +21,7 @@ class Permissions:
     the texts alone, which stand beside a True and open what it does not (G-8.9). `tools`: by tool whether it may be used, or
     the methods that may; `disabled`: those taken away on top, as `T` or `T.m`."""
 
-    __slots__ = ("scopes", "named", "tools", "disabled")
+    __slots__ = ("scopes", "named", "tools", "disabled", "in_python")
 
     def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
         """Raises Malformed for a scope that is written wrongly."""
@@ -29,6 +29,7 @@ class Permissions:
         self.named: dict[str, tuple[str, ...]] = dict.fromkeys(BY_KEY, ())
         self.tools: dict[str, bool | tuple[str, ...]] = {}
         self.disabled: tuple[str, ...] = ()
+        self.in_python = False  # a host of Python grants, not a command line
         for key, scope in (scopes or {}).items():
             self.grant(key, scope)
 
@@ -54,6 +55,12 @@ class Permissions:
         self.named[key] = (*self.named[key], *texts)
         if self.scopes[key] is not True:
             self.scopes[key] = self.named[key]
+
+    def way(self, key: str, flag: str, scope: str) -> str:
+        """How a missing permission is granted where the program runs (O-4.19)."""
+        if not self.in_python:
+            return f"{flag}={scope}" if scope else flag
+        return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
 
     def allows_tool(self, tool: str, method: str) -> bool:
         allowed = self.tools.get(tool, True)

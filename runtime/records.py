@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal, TypeAlias
 
+    from .progress import Came
     from .time_limits import Timeout
 
     Json: TypeAlias = dict[str, Any]
@@ -139,7 +140,7 @@ class SchemaField:
 class EmbedRequest:
     """Texts whose vectors a connection is asked for (M-10.16)."""
 
-    __slots__ = ("connection", "model", "texts", "timeout", "params")
+    __slots__ = ("connection", "model", "texts", "timeout", "params", "came")
 
     def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
         self.connection = connection
@@ -147,6 +148,7 @@ class EmbedRequest:
         self.texts = texts
         self.timeout = timeout
         self.params: Json = {}
+        self.came: Came | None = None
 
     @property
     def limits(self) -> TimeLimits:
@@ -154,7 +156,8 @@ class EmbedRequest:
 
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set, `came` what
+    is known of the reply on its way: no part of the record."""
 
     __slots__ = (
         "id",
@@ -167,6 +170,7 @@ class Request:
         "schema",
         "stream",
         "timeout",
+        "came",
     )
 
     def __init__(
@@ -182,6 +186,7 @@ class Request:
         schema: SchemaField | None = None,
         stream: bool = False,
         timeout: Timeout = DEFAULT_SECONDS,
+        came: Came | None = None,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -193,6 +198,7 @@ class Request:
         self.schema = schema
         self.stream = stream
         self.timeout = timeout
+        self.came = came
 
     @property
     def limits(self) -> TimeLimits:

@@ -59,6 +59,9 @@ if TYPE_CHECKING:
             """The value of a function of the program (its Code, or a Closure), run as a child of the task that waits for
             `effect`; `started` gets the path of that child. With `contains` its panic is raised here, else it ends the run."""
 
+        def remaining(self) -> float | None:
+            """Seconds up to the deadline of the run, None without one."""
+
         def future(self) -> Any:
             """A future of the loop that runs the session."""
 

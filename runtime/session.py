@@ -14,11 +14,13 @@ from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
 from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
 from ..vm.values.limits import LONGEST_STRING
+from ..vm.ways import frames
 from .attached import drop_turns
+from .budgets import Account, Purse
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
-from .field_checks import check_connections, check_stages
+from .field_checks import check_connections, check_names, check_stages
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
 from .memory.errors import MemoryFailure
@@ -30,6 +32,7 @@ from .performers import performer
 from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .settled import Settled
+from .spending import Spending
 from .step_functions import StepFunction
 from .translation import TreeBuilder
 from .watchdog import Watch
@@ -67,6 +70,14 @@ class Outcome:
         self.fuel = fuel
         self.given = given
         self._message: str | None = None
+
+    @property
+    def trace(self) -> tuple[Any, ...]:
+        """Where the error was made and what it passed, as function, file, line and column; a number where places are left out
+        (L-5.11.3). Of a panic its frames."""
+        if self.panic is not None:
+            return self.panic.trace
+        return tuple(frames(self.value.way)) if type(self.value) is Err else ()
 
     @property
     def message(self) -> str:
@@ -111,6 +122,7 @@ class Session:
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
+        check_names(*layers)
         check_stages(image.pipelines)
         if host.permissions is not None:
             entries: list[Any] = [*image.tools, *image.mcp]
@@ -159,15 +171,20 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        self.account = Account()  # what its calls draw on, all together
+        self.spending = self.services.spending = Spending(self._living)
         if host.requests is not None:
             from .request_prefixes import RequestPrefixes
 
-            self.services.prefixes = RequestPrefixes(host.requests)
+            self.services.prefixes = RequestPrefixes(host.requests, self.redactor.clean)
 
     def _mark(self) -> Callable[[], object]:
         """What gives back the fuel that a try of an operation has used up by then: it is used when the operation is done."""
         machine, fuel = self.machine, self.machine.reserve
         return lambda: setattr(machine, "reserve", fuel)
+
+    def _living(self) -> list[str]:
+        return [task.path for root in self.machine.roots for task in root.subtree()]
 
     def _settles(self, effect: Effect) -> None:
         self.work.settles(effect)
@@ -193,9 +210,11 @@ class Session:
         seconds: float | None = None,
         tokens: int | None = None,
         cost: float | None = None,
+        model_calls: int | None = None,
         value_bytes: int | None = None,
         memory_bytes: int | None = None,
         tasks: int = 1024,
+        accounts: Sequence[Account] = (),
         function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
@@ -203,7 +222,7 @@ class Session:
         try:
             return await self.invoke(
                 self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost,
-                value_bytes=value_bytes, memory_bytes=memory_bytes, tasks=tasks,
+                model_calls=model_calls, value_bytes=value_bytes, memory_bytes=memory_bytes, tasks=tasks, accounts=accounts,
             )  # fmt: skip
         finally:
             await self.aclose()
@@ -218,24 +237,31 @@ class Session:
         seconds: float | None = None,
         tokens: int | None = None,
         cost: float | None = None,
+        model_calls: int | None = None,
         value_bytes: int | None = None,
         memory_bytes: int | None = None,
         tasks: int = 1024,
+        accounts: Sequence[Account] = (),
         give: Callable[[Any], Any] | None = None,
     ) -> Outcome:
         """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
-        the program's own budgets are the defaults (O-9.7). `give` makes of the value what the host gets, under the same limits
+        the program's own budgets are the defaults (O-9.7). Tokens, cost and model calls are those of the session, over all of its
+        calls; `accounts` are others that this call draws on. `give` makes of the value what the host gets, under the same limits
         (G-6.10)."""
         started = self.host.now()
         machine = self.machine
-        given = {"steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost}
+        given = {
+            "steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost, "model_calls": model_calls,
+        }  # fmt: skip
         chosen = {name: value for name, value in given.items() if value is not None}
         budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
         seconds = budgets.get("seconds")
         machine.limit(
             budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING, memory_bytes or LARGEST_MEMORY
         )
-        self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
+        self.account.limits = budgets.get("tokens"), budgets.get("cost"), budgets.get("model_calls")
+        self.services.purse = Purse((self.account, *accounts), self.services.pricing, self.future)
+        self.spending.clear()
         self.work = Work(self.host.loop or asyncio_loop())
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         timer = None if seconds is None else self._set_deadline(seconds)
@@ -251,6 +277,9 @@ class Session:
             else:
                 outcome = Outcome(value, None, None)
         except Panic as raised:
+            if not raised.trace and give is not None:  # of what the host makes of the value
+                place = None if code.hidden else self.program.start_of(code.number)
+                raised.trace, raised.position = (() if place is None else ((code.label, *place),)), place
             outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
@@ -277,14 +306,6 @@ class Session:
         locks = self.state.get("turn_locks")
         if locks is not None:
             await locks.returned()
-
-    def _account(self, tokens: int | None, cost: float | None) -> Any:
-        """What the requests of this run draw on (G-6.4)."""
-        if tokens is None and cost is None:
-            return None
-        from .budgets import Account
-
-        return Account(tokens, cost, self.services.pricing, self.future)
 
     async def _initialise(self) -> None:
         with self.memories.beginning(lambda: self.machine):

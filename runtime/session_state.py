@@ -1,6 +1,7 @@
 """The state of a session as bytes, and back (O-9.45): hashmaps, ledgers, volatile memories, states of tools, spawned models.
 
-What lives elsewhere is not in it: logs and hashmaps with a store or file of their own, processes, caches, counters. Hands on
+What lives elsewhere is not in it: logs and hashmaps with a store or file of their own, processes, caches, counters; what was used
+of the budgets of a session is. Hands on
 `dumped` and `restored`; both between calls only. Must not know: who waits for whom.
 """
 
@@ -45,6 +46,7 @@ def dumped(session: Session) -> bytes:
         _models(w, session.state.get("models")),
         getattr(session.state.get("agents"), "calls", 0),
         session.machine.root_count,
+        session.account.used,
     ]
     return w.sealed(WHAT, roots)
 
@@ -103,7 +105,8 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     secrets = SnapshotSecrets(session)
     r = Reader(session.program, data, WHAT, secrets)
     try:
-        initialised, machine, logs, beginnings, tools, models, agent_calls, runs = r.roots
+        initialised, machine, logs, beginnings, tools, models, agent_calls, runs, *more = r.roots
+        used = _read_used(r, more)
         r.flag(initialised)
         state = stores.read(r, machine, False)
         volatile = _read_logs(session, secrets, logs, r.memories)
@@ -123,6 +126,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
             await agents.aclose()  # what they were told is no longer so; the next call starts them anew
         state.replace(session.machine)
         session.machine.root_count = max(runs, session.machine.root_count)
+        session.account.used = list(map(max, used, session.account.used))  # what was used is used, whatever it goes back to
         if volatile is not None:
             volatile.take()
         session.memories.begin_with(None if volatile is None else volatile.logs, begun)
@@ -135,6 +139,16 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         session.unread = state.files if initialised else []
 
     return replace
+
+
+def _read_used(r: Reader, more: list[Any]) -> list[Any]:
+    """Of tokens, cost and model calls, which states of earlier versions do not say."""
+    if not more:
+        return [0, 0.0, 0]
+    [[tokens, cost, calls]] = more
+    if type(cost) is not float or not 0 <= cost < float("inf"):
+        raise misshapen("a cost that none is")
+    return [r.index(tokens), cost, r.index(calls)]
 
 
 def _replace_agents(session: Session, calls: int) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..vm.effects import Effect
     from .call_results import Response
+    from .progress import Came
     from .records import Msg, Request
     from .running import Running
     from .schema.strategy import Plan
@@ -56,7 +57,7 @@ async def begun(run: Running, effect: Effect, call: StreamedCall, told: Callable
 class StreamedCall(CallRun):
     """`outcome` is what the reply brought last and nobody has taken: a text, the commit of the end, or the failure."""
 
-    __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over")
+    __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over", "came")
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -70,6 +71,7 @@ class StreamedCall(CallRun):
         self.forget = forget
         self.text = ""
         self.chunks = 0  # of the request on its way
+        self.came: Came | None = None
         self.outcome: Any = None
         self.arrival = future()  # done when there is an outcome
         self.demand = future()  # done when the next one is wanted
@@ -168,12 +170,15 @@ class StreamedCall(CallRun):
         if text:
             self.chunks += 1
             self.text += text
+            if self.came is not None:
+                self.came.texts.append(text)
             self.demand = self.future()
             self._arrived(text)
             await self.demand
 
     async def _answer(self, request: Request) -> Reply:
         self.chunks = 0
+        self.came = request.came
         return await self.provider.stream(request, self._give)
 
     def _request(self, messages: list[Msg], plan: Plan | None) -> Request:

@@ -72,7 +72,11 @@ async def _asked(run: Running, effect: Effect, model: str, prompt: str) -> str:
     from .performers import performer
 
     call = ModelCall(model, "execute", prompt, {}, None, True, UNSET, None, None, (), False)
+    spending, task = run.services.spending, effect.task.path
+    last = spending.last.get(task) if spending is not None else None
     answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
+    if spending is not None and last is not None:  # the last call is the one that the program made
+        spending.last[task] = last
     value = answer if type(answer) is Err else answer.commit()
     return _text(Ok(value.value.get("text")) if type(value) is Ok else value)
 

@@ -23,16 +23,20 @@ if TYPE_CHECKING:
 
 class TestOutcome:
     """`failure`: the text of what went wrong, None when the test passes; `place` the file, line and column where it
-    panicked, else where the body of the test begins; `emits` the program emits as (channel, value)."""
+    panicked or its error was made, else where the body of the test begins; `way` of an error where that was, and what it passed
+    (L-5.11.3); `emits` the program emits as (channel, value)."""
 
-    __slots__ = ("description", "failure", "place", "expected", "emits")
+    __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 
-    def __init__(self, test: Test, failure: str | None, place: Place | None, emits: list[tuple[str, Any]]) -> None:
+    def __init__(
+        self, test: Test, failure: str | None, place: Place | None, emits: list[tuple[str, Any]], way: tuple[Any, ...] = ()
+    ) -> None:
         self.description = test.description
         self.failure = failure
         self.place = place
         self.expected = test.expect_fail
         self.emits = emits
+        self.way = way
 
     @property
     def passed(self) -> bool:
@@ -72,22 +76,21 @@ def judged(
     test: Test, outcome: Outcome, emits: list[tuple[str, Any]], clean: Callable[[str], str], start: Place | None = None
 ) -> TestOutcome:
     """What the end of its session means for a test (O-8.2, O-8.5); `start` is where its body begins."""
-    text, place = _failure(outcome)
-    place = place or start
+    text, trace = _failure(outcome), outcome.trace
+    place = trace[0][1:] if trace else start
+    way = trace if outcome.panic is None else ()
     text = None if text is None else clean(text)
     if not test.expect_fail:
-        return TestOutcome(test, text, place, emits)
+        return TestOutcome(test, text, place, emits, way)
     if text is None:
         return TestOutcome(test, "expected to fail", None, emits)
     if test.expected is not None and test.expected not in text:
-        return TestOutcome(test, f"expected a failure with {test.expected!r}, found: {text}", place, emits)
+        return TestOutcome(test, f"expected a failure with {test.expected!r}, found: {text}", place, emits, way)
     return TestOutcome(test, None, None, emits)
 
 
-def _failure(outcome: Outcome) -> tuple[str | None, Place | None]:
-    """Message and place of what ended a test, None for one that ended well."""
+def _failure(outcome: Outcome) -> str | None:
+    """Message of what ended a test, None for one that ended well."""
     if outcome.panic is not None:
-        return outcome.panic.message, outcome.panic.trace[0][1:] if outcome.panic.trace else None
-    if not outcome.exit_code:
-        return None, None
-    return outcome.message, None
+        return outcome.panic.message
+    return outcome.message if outcome.exit_code else None

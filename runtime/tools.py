@@ -212,7 +212,8 @@ def denial(run: Running, tool: str, method: str, guard: str | None, target: str 
         return Err(ErrorValue("ToolError", "PermissionDenied", f"permission denied: tool {tool}.{method} is disabled", fields))
     scope = "" if target is None else f"={target}"
     granted_by = {"capability": f"{capability.name}{scope}", "flag": f"{capability.flag}{scope}"}
-    message = "permission denied: {capability} (grant it with {flag})".format(**granted_by)
+    way = permissions_of(run).way(capability.key, capability.flag, target or "")
+    message = f"permission denied: {granted_by['capability']} (grant it with {way})"
     return Err(ErrorValue("ToolError", "PermissionDenied", message, {**fields, **granted_by}))
 
 

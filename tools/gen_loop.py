@@ -187,10 +187,12 @@ def generate() -> str:
     cells = Cells(list(code), weight, code)
     _, names = operations()
     used = "\n".join(line for lines in code.values() for line in lines)
-    wanted = sorted({n for n in [*names, *EXTRA] if n in _identifiers(used)} | {"as_panic"})
+    found = _identifiers(used)
+    wanted = sorted({n for n in [*names, *EXTRA] if n in found} | {"as_panic"})
     ops_names = [n for n in wanted if n in names]
     imports = "from ..ops import (\n" + "".join(f"    {n},\n" for n in ops_names) + ")\n"
-    imports += "from ..dispatch import (\n" + "".join(f"    {n},\n" for n in wanted if n not in names) + ")"
+    imports += "from ..dispatch import (\n" + "".join(f"    {n},\n" for n in wanted if n not in names) + ")\n"
+    imports += f"from ..ways import {', '.join(n for n in WAYS if n in found)}"
     at = cells.numbers
     numbers = "{\n" + "".join(f'    "{name}": {number},\n' for name, number in at.items()) + "}"
     marks = "(\n" + "".join(f"    ({near}, {far}),\n" for near, far in cells.marks()) + ")"
@@ -199,6 +201,7 @@ def generate() -> str:
     return HEAD.format(imports=imports, numbers=numbers, marks=marks, fused="{\n" + rows + "}", tree="\n".join(lines))
 
 
+WAYS = ("ErrorValue", "begun", "MOST", "handled", "marked", "shortened", "thrown")
 EXTRA = (
     "method_entry", "exec_call_inout", "changes_self",
     "SUSPENDED", "Invoke", "bad_call", "missing_value", "node_before", "not_fallible", "wrong_length", "debug", "as_panic",

@@ -34,21 +34,28 @@ LEAVE = """\
 ins, locs, cells, code = pop_frame()
 """
 
-# `tos` is the error; arg is (handler node or None, its cost, values to drop beneath, None leaves as None)
+# arg is (handler node or None, its cost, values to drop beneath, None leaves as None, the way of what is raised here). LEAVING
+# and HANDLED make of `tos` what the function gives, and what the handler gets (vm/ways.py)
 RAISE = """\
-target, cost, drop, _ = arg
+target, cost, drop, _, here = arg
 if drop:
     del st[len(st) - drop:]
 if target is None:
-    tos = Err(tos)
+    LEAVING
     ins, locs, cells, code = pop_frame()
     continue
+HANDLED
 ins = target
 fuel -= cost
 if fuel < 0:
     fuel = machine.refill(fuel)
 continue
 """
+FAILED = RAISE.replace(
+    "LEAVING", "here = tos.way + here\n    tos = Err(tos.value, here if len(here) <= MOST else shortened(here))"
+).replace("HANDLED", "tos = handled(tos, here)")
+BEGUN = "tos = begun(tos, HERE) if type(tos) is ErrorValue and tos.way else Err(tos, HERE)"
+THROWN = RAISE.replace("LEAVING", BEGUN.replace("HERE", "here")).replace("HANDLED", "tos = thrown(tos, here)")
 
 SUSPEND = """\
 task.state = (ins, locs, cells, code, tos)
@@ -248,32 +255,30 @@ locs = new + code.blank if code.blank else new
 cells = [None] * code.cell_count if code.cell_count else NO_CELLS
 """,
     "RETURN": LEAVE,
+    "ERR": BEGUN.replace("HERE", "arg") + "\n",
     "TRY": """\
 kind = type(tos)
 if kind is Ok or kind is Some:
     tos = tos.value
     continue
-if kind is Err:
-    tos = tos.value
-elif tos is NONE_VALUE:
+if tos is NONE_VALUE:
     if arg[3] and arg[0] is None:
         if arg[2]:
             del st[len(st) - arg[2]:]
         ins, locs, cells, code = pop_frame()
         continue
-    tos = missing_value()
-else:
+    tos = Err(missing_value())
+elif kind is not Err:
     raise not_fallible(tos)
 """
-    + RAISE,
-    "THROW": RAISE,
+    + FAILED,
+    "THROW": THROWN,
     "POP_TRY": """\
 if type(tos) is not Err:
     tos = pop()
     continue
-tos = tos.value
 """
-    + RAISE,
+    + FAILED,
     "FAIL_MATCH": """\
 raise Panic("P009", f"no arm matches {debug(tos)}")
 """,
@@ -321,6 +326,14 @@ tos = pop()
 machine.ask(task, channel, payload, timeout)
 """
     + SUSPEND,
+    "ASK_FOR": """\
+timeout = tos
+payload = pop()
+channel = pop()
+tos = pop()
+machine.ask(task, channel, payload, timeout, arg)
+"""
+    + SUSPEND,
     "FLUSH": """\
 machine.flush(task)
 """
@@ -352,6 +365,12 @@ fuel -= arg.cost
 if fuel < 0:
     fuel = machine.refill(fuel)
 """,
+    # a return of what may be an Err that no instruction made (L-5.11.3)
+    "RETURN_RESULT": """\
+if type(tos) is Err:
+    marked(tos, arg)
+"""
+    + LEAVE,
     # what has run often enough is run by the translated tier: `value` is a tuple of what a function gives, False when the
     # interpreter goes on, None when frames of the interpreter stand for those of translated code
     "ENTER": """\
@@ -398,4 +417,4 @@ return
 """,
 }
 
-LINKED_ONLY = ("LINK", "ENTER", "LOOP", "HALT")
+LINKED_ONLY = ("LINK", "ENTER", "LOOP", "HALT", "RETURN_RESULT")

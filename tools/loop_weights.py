@@ -6,7 +6,7 @@ from __future__ import annotations
 # (`python benches/opcode_counts.py --weights`); the search tree is balanced by these. Opcodes that are not named weigh 1.
 # Entering functions and loops, and methods of handles, hardly occur in those programs, but in others.
 WEIGHTS = {
-    "LOOP": 20, "ENTER": 20, "CALL_METHOD": 40, "CONST__CALL_METHOD": 30, "CONST__CONST__CALL_METHOD": 60,
+    "LOOP": 20, "ENTER": 20, "RETURN_RESULT": 20, "CALL_METHOD": 40, "CONST__CALL_METHOD": 30, "CONST__CONST__CALL_METHOD": 60,
     "CONST__CONST__CONST__CALL_METHOD": 60, "CONST__ARRAY__CALL_METHOD": 60,
     "JUMP": 968, "NEXT__STORE": 423, "CALL": 336, "CALL_BUILTIN": 256,
     "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 199, "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 187,

@@ -14,6 +14,9 @@ from .panics import Panic
 from .pipelines import HANDLERS as PIPELINE_HANDLERS
 from .signals import SUSPENDED, Invoke
 from .store_methods import HANDLERS as STORE_HANDLERS
+from .store_methods import READS as STORE_READS
+from .store_methods import WRITES as STORE_WRITES
+from .store_methods import is_quiet
 from .values import (
     Closure,
     EnumValue,
@@ -69,7 +72,9 @@ def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _found(machine, receiver, site)
-    return entry if entry in (_program_call, _language_call, _pure_call, _field_call) else None
+    if entry in SAFE:
+        return entry
+    return entry if entry in STORE_WRITES and is_quiet(machine, receiver) else None
 
 
 def find_method(machine: Running, receiver: Any, site: Site) -> Any:
@@ -243,6 +248,10 @@ def _field_call(machine: Running, task: Task, receiver: Any, site: Site, argumen
     if site.names or member.function.argc != len(arguments):
         raise bad_call(member, len(arguments))
     return Invoke(member.function, arguments, member.cells)
+
+
+# What runs to its end by itself, or gives the frame that goes on.
+SAFE = frozenset((_program_call, _language_call, _pure_call, _field_call)) | STORE_READS
 
 
 def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:

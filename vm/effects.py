@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
+    from .values.descriptors import Descriptor
+
     class StoredMessage(Protocol):
         role: str
         content: Any
@@ -77,14 +79,16 @@ class Effect:
 
 class EmitPayload:
     """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
-    the wait for it; None leaves that to the host (O-5.26)."""
+    the wait for it; None leaves that to the host (O-5.26). `answer`: the descriptor of what it has to be, None for anything
+    (O-5.35)."""
 
-    __slots__ = ("channel", "value", "timeout_ms")
+    __slots__ = ("channel", "value", "timeout_ms", "answer")
 
-    def __init__(self, channel: str, value: Any, timeout_ms: int | None = None) -> None:
+    def __init__(self, channel: str, value: Any, timeout_ms: int | None = None, answer: Descriptor | None = None) -> None:
         self.channel = channel
         self.value = value
         self.timeout_ms = timeout_ms
+        self.answer = answer
 
 
 class StoreFile:

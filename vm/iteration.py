@@ -21,7 +21,7 @@ def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
         return iter(value.span())
     if kind is Map:
         return iter(list(value.entries()))
-    if kind is str or kind is tuple:
+    if kind is str or kind is tuple or kind is bytes:
         return iter(value)
     if kind is Set or kind is Queue or kind is Stack:
         return iter(elements(value))

@@ -11,6 +11,7 @@ from .bytecode import image as im
 from .bytecode import operands as k
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
+from .bytecode.returns import unplaced_returns
 from .context_slots import linked_slots
 from .declared_types import DeclaredTypes
 from .fusion import fuse
@@ -215,7 +216,11 @@ class Program:
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
-        fuse(code, nodes, [number for _, number, _ in instructions], self._targets(code, instructions, at))
+        unplaced = unplaced_returns(self.verified, code.number)
+        for i in unplaced:
+            nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
+        apart = self._targets(code, instructions, at) | unplaced
+        fuse(code, nodes, [number for _, number, _ in instructions], apart)
         code.nodes = nodes
         code.cost = costs[0]
         code.entry = node(NUMBERS["ENTER"], code, nodes[0])
@@ -267,7 +272,9 @@ class Program:
             target = at[operand]
             return [nodes[target], costs[target]] if op.name == "JUMP" else (nodes[target], costs[target])
         if op.name in ("TRY", "THROW", "POP_TRY"):
-            return self._handler(code, offset, depth, at, nodes, costs)
+            return *self._handler(code, offset, depth, at, nodes, costs), code.way_by(at[offset])
+        if op.name == "ERR":
+            return code.way_by(at[offset])
         return self._resolve(op, operand)
 
     def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:
@@ -305,7 +312,10 @@ class Program:
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
         """(file, line, column) of the instruction before node `following`."""
-        file, line, column = position_at(self.image.functions[code.number].lines, self._offset(code, following))
+        return self._place(code, self._offset(code, following))
+
+    def _place(self, code: Code, offset: int) -> tuple[str, int, int]:
+        file, line, column = position_at(self.image.functions[code.number].lines, offset)
         name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
         return name, line, column
 
@@ -327,11 +337,18 @@ class Program:
 
     def _offset(self, code: Code, following: Any) -> int:
         """Of the instruction before a node."""
+        return self.verified.functions[code.number].instructions[self.index_before(code, following)][0]
+
+    def index_before(self, code: Code, following: Any) -> int:
+        """Of the instruction before a node."""
         if following is not None and following[0] in _COUNTING:
             following = following[2]
         index = next((i for i, one in enumerate(code.nodes) if one is following), len(code.nodes))
-        index = code.faults.get(index, max(index - 1, 0))
-        return self.verified.functions[code.number].instructions[index][0]
+        return code.faults.get(index, max(index - 1, 0))
+
+    def place_of(self, code: Code, index: int) -> tuple[str, int, int]:
+        """(file, line, column) of an instruction."""
+        return self._place(code, self.verified.functions[code.number].instructions[index][0])
 
     def start_of(self, function: int) -> tuple[str, int, int] | None:
         """Where the body of a function begins; None for an image without that."""

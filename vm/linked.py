@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .values.results import Way
+
 
 def is_error(value: Any) -> bool:
     """Whether it is a struct or enum with `impl Error` (L-3.11.14)."""
@@ -48,6 +50,10 @@ class Code:
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)
         self.returns_option = bool(function.flags & im.F_OPTION)
+
+    def way_by(self, index: int) -> Way:
+        """The way of an error that an instruction makes; none in a function that traces leave out."""
+        return () if self.hidden else ((self, index),)
 
 
 class LoopSite:

@@ -7,14 +7,16 @@ fuel, call depth, tasks at work and the size of Strings (G-6.1). Must not know: 
 from __future__ import annotations
 
 from .effects import Effect, EmitPayload
+from .generated.loop import NUMBERS
 from .generated.loop import run as run_loop
 from .panics import Panic
 from .scheduler import Scheduler
 from .stores import Stores
-from .values import display, typeof
+from .values import Err, display, share, typeof
 from .values.json import json_fits
 from .values.limits import LONGEST_STRING, limits
 from .values.metering import exchange
+from .ways import begun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from .link import Program
     from .linked import Code, LoopSite
     from .tasks import Task
+    from .values.results import Way
     from .waits import HostCall
     from .weight import MemoryGauge
 
@@ -33,10 +36,11 @@ UNLIMITED = 1 << 62
 CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
 LARGEST_PAYLOAD = 1 << 20
 LARGEST_MEMORY = 1 << 30
+TRY = NUMBERS["TRY"]
 SMALL = frozenset({int, float, bool, type(None)})
 
 
-def checked_emit(channel: Any, payload: Any, timeout: Any) -> EmitPayload:
+def checked_emit(channel: Any, payload: Any, timeout: Any, answer: Any = None) -> EmitPayload:
     """What may leave: a payload of at most 1 MiB of JSON (G-6.1)."""
     if type(channel) is not str:
         raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
@@ -44,7 +48,7 @@ def checked_emit(channel: Any, payload: Any, timeout: Any) -> EmitPayload:
         raise Panic("P013", f"emit: timeout_ms is {display(timeout)}; it is an Int of at least 0")
     if type(payload) not in SMALL and not json_fits(payload, LARGEST_PAYLOAD):
         raise Panic("P103", f"emit payload size limit exceeded: {LARGEST_PAYLOAD} bytes (limit `emit payload`)")
-    return EmitPayload(channel, payload, timeout)
+    return EmitPayload(channel, payload, timeout, answer)
 
 
 class Stopped(Exception):
@@ -286,14 +290,22 @@ class Machine(Scheduler):
             exchange(meter)
 
     def resume(self, effect: Effect, value: Any) -> None:
-        """Answer an awaited effect with a value of the machine."""
+        """Answer an awaited effect with a value of the machine; an Err from outside was made where the effect is (L-5.11.3)."""
         task = effect.task
         if task.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
         task.effect = None
-        task.push(value)
+        task.push(begun(share(value.value), self._here(task)) if type(value) is Err and not value.way else value)
         self.end_calls(task)
         self.ready(task)
+
+    def _here(self, task: Task) -> Way:
+        """The place of a task, that of its innermost function which traces show; none where a `?` comes next, which is one."""
+        if task.state[0] is not None and task.state[0][0] == TRY:
+            return ()
+        frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
+        at = next(((ins, code) for ins, code in frames if not code.hidden), None)
+        return () if at is None else at[1].way_by(self.program.index_before(at[1], at[0]))
 
     def panicked(self, task: Task, panic: Panic) -> None:
         """A panic of a task, or of the effect it waited for: raises it, with its place, unless a call of the host contains it."""
@@ -329,9 +341,9 @@ class Machine(Scheduler):
     def emit(self, task: Task, channel: Any, payload: Any) -> None:
         self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
 
-    def ask(self, task: Task, channel: Any, payload: Any, timeout: Any) -> None:
-        """An emit whose answer the task waits for (O-5.25)."""
-        self.suspend(task, "emit", checked_emit(channel, payload, timeout))
+    def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
+        """An emit whose answer the task waits for (O-5.25); `answer`: the type that it has to be of (O-5.35)."""
+        self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
 
     def flush(self, task: Task) -> None:
         self.effects.append(Effect(task.next_key(), "flush", None, False, task))

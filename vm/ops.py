@@ -54,6 +54,7 @@ from .values import (
     store_index,
     store_member,
     sub,
+    try_cast,
     typeof,
     with_element,
 )
@@ -417,6 +418,10 @@ def CAST(value: Any, operand: Any) -> Any:
     return cast(value, operand)
 
 
+def TRY_CAST(value: Any, operand: Any) -> Any:
+    return try_cast(value, operand)
+
+
 def IS(value: Any, operand: Any) -> Any:
     return matches(value, operand)
 
@@ -464,8 +469,8 @@ def OK(value: Any) -> Any:
     return Ok(value)
 
 
-def ERR(value: Any) -> Any:
-    return Err(value)
+def ERR_FROM(failed: Any, error: Any) -> Any:
+    return Err(error, failed.way if type(failed) is Err else ())
 
 
 def UNWRAP(holder: Any) -> Any:

@@ -3,6 +3,7 @@
 A *schema type* is nested lists or tuples of strings, booleans and JSON values, so an image holds it as it is:
 
     ["string"] ["int"] ["float"] ["bool"] ["nil"] ["any"]
+    ["bytes"]                     Bytes, in base64
     ["enum", [text, ...], type]   a string set (type nil) or an enum with unit variants only (type: its name)
     ["array", T]
     ["map", T]                    Map<String, T>
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Json: TypeAlias = dict[str, Any]
 
 SCALARS = {"string": "string", "int": "integer", "float": "number", "bool": "boolean", "nil": "null"}
-DISPLAY = {"string": "String", "int": "Int", "float": "Float", "bool": "Bool", "nil": "Nil", "any": "Any"}
+DISPLAY = {"string": "String", "int": "Int", "float": "Float", "bool": "Bool", "nil": "Nil", "any": "Any", "bytes": "Bytes"}
 
 WIRE_NAME_LENGTH = 64
 
@@ -122,7 +123,7 @@ def arguments_form(kind: SchemaType) -> Json:
 
 
 def strict_form(kind: SchemaType) -> Json | None:
-    """JSON Schema with every property required and closed objects; None with a Map or Any inside (O-2.33, O-2.34)."""
+    """JSON Schema with every property required and closed objects; None with a Map, Any or Bytes inside (O-2.33 f., O-2.61)."""
     return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()
 
 
@@ -146,7 +147,7 @@ def _has_open_part(kind: SchemaType) -> bool:
     tag = kind[0]
     if tag == "object":
         return any(_has_open_part(field[1]) for field in kind[3])
-    return tag in ("map", "any") or (tag == "array" and _has_open_part(kind[1]))
+    return tag in ("map", "any", "bytes") or (tag == "array" and _has_open_part(kind[1]))
 
 
 class _Lowering:
@@ -180,6 +181,8 @@ class _Lowering:
             return {"type": "object", "additionalProperties": self.form(kind[1])}
         if tag == "any":
             return {}
+        if tag == "bytes":
+            return {"type": "string", "contentEncoding": "base64"}
         if kind[1] in self.recursive:
             return {"$ref": f"#/$defs/{wire_name(kind[1])}"}
         return self.object_form(kind)

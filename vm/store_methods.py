@@ -16,6 +16,7 @@ from .handles import arguments_of, expect
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
 from .values import (
+    NONE,
     Array,
     Closure,
     Err,
@@ -27,6 +28,7 @@ from .values import (
     Some,
     key_of,
     make_error,
+    share,
     to_json,
     typeof,
 )
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 LONGEST_CHAIN = 16
+MISSING = object()
 FINISH = ("StoreWrites", "finish")
 
 
@@ -49,13 +52,21 @@ FINISH = ("StoreWrites", "finish")
 
 
 def _get(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
-    (key,) = arguments_of(site, arguments, ("k",))
-    return machine.stores.view(ref).find(key)
+    (key,) = arguments if len(arguments) == 1 and not site.names else arguments_of(site, arguments, ("k",))
+    if ref.scope:
+        return machine.stores.view(ref).find(key)
+    store = machine.stores.hashmaps[ref.name]
+    found = store.items.get(key if type(key) is str else key_of(key), MISSING)
+    if found is MISSING:
+        return NONE
+    return Some(found if store.value_class is not None else share(found))
 
 
 def _has(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
-    (key,) = arguments_of(site, arguments, ("k",))
-    return machine.stores.view(ref).has(key)
+    (key,) = arguments if len(arguments) == 1 and not site.names else arguments_of(site, arguments, ("k",))
+    if ref.scope:
+        return machine.stores.view(ref).has(key)
+    return (key if type(key) is str else key_of(key)) in machine.stores.hashmaps[ref.name].items
 
 
 def _require(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
@@ -109,9 +120,13 @@ def _as_ref(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments
 
 
 def _set(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
-    key, value = arguments_of(site, arguments, ("k", "v"))
+    key, value = arguments if len(arguments) == 2 and not site.names else arguments_of(site, arguments, ("k", "v"))
+    store = machine.stores.hashmaps[ref.name]
+    if not (store.watchers or store.path is not None or ref.scope):
+        store.put(key, value)
+        return None
     view = machine.stores.view(ref)
-    return _finish(machine, task, ref, view.store, [view.set(key, value)], None)
+    return _finish(machine, task, ref, store, [view.set(key, value)], None)
 
 
 def _set_many(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
@@ -123,6 +138,8 @@ def _set_many(machine: Running, task: Task, ref: HashMapRef, site: Site, argumen
 def _delete(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
     (key,) = arguments_of(site, arguments, ("k",))
     view = machine.stores.view(ref)
+    if not view.store.watchers and view.store.path is None:
+        return view.store.items.pop(view.key(key), MISSING) is not MISSING
     changes = view.delete([view.key(key)])
     return _finish(machine, task, ref, view.store, changes, bool(changes))
 
@@ -157,6 +174,12 @@ def finish_call(
     if code is None:
         raise Panic("P014", f"the image lacks {'::'.join(FINISH)}, which finishes writes of hashmap {store.name}")
     return code, [ref, Array(calls), result]
+
+
+def is_quiet(machine: Running, ref: HashMapRef) -> bool:
+    """Whether a write is done when the store has changed: there is nobody to tell, and no file."""
+    store = machine.stores.hashmaps[ref.name]
+    return not store.watchers and store.path is None
 
 
 def _on_change(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> None:
@@ -322,6 +345,8 @@ _HASHMAP = {
     # asked by the functions of StoreWrites only: no program can name them
     "save": _save, "read": _read, "answered": _answered,
 }  # fmt: skip
+READS = frozenset((_get, _has, _require, _keys, _values, _len, _is_empty, _get_many, _scope, _as_ref))
+WRITES = frozenset((_set, _set_many, _delete, _clear))
 _SEARCHES = {
     "from_identifier": _from_identifier, "from_key": _from_key, "from_any_keys": _from_any_keys,
     "from_exact_keys": _from_exact_keys,

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 
     Change = tuple[Any, Any, Any]  # key, old and new value as Options
 
+# Of a value of this very class nothing else is asked.
+_CLASSES = {"int": int, "string": str, "bool": bool, "float": float}
+
 MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536
 
 
 class HashStore:
     """One declared hashmap. `watchers`: (prefix, key or None for every one, closure) in order of subscription."""
 
-    __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers")
+    __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class")
 
     def __init__(self, name: str, key_type: Any, value_type: Any, path: str | None) -> None:
         self.name = name
@@ -37,12 +40,24 @@ class HashStore:
         self.path = path
         self.items: dict[Any, Any] = {}
         self.watchers: list[tuple[str, Any, Any]] = []
+        self.whole = View(self, "")
+        # the class of all keys, of all values; None for types of which that says too little
+        self.key_class = _CLASSES.get(key_type[0])
+        self.value_class = _CLASSES.get(value_type[0])
 
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
         """A value of the declared type; what comes from behind Any may be another (P415)."""
         if matches(value, descriptor) or (type(value) is int and descriptor[0] == "float"):
             return check(value, descriptor)
         raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
+
+    def put(self, key: Any, value: Any) -> None:
+        """Writes an entry of the whole hashmap, of which nobody is to be told."""
+        if type(key) is not self.key_class:
+            key = self.fitting(key, self.key_type, "the key")
+        if type(value) is not self.value_class:
+            value = share(self.fitting(value, self.value_type, "the value"))
+        self.items[key if type(key) is str else key_of(key)] = value
 
     def calls(self, changes: Iterable[Change]) -> list[Any]:
         """What watchers are to be told, in order: (watcher of every key, closure, key, old, new) (O-5.11)."""
@@ -96,7 +111,8 @@ class View:
     def find(self, key: Any) -> Any:
         """Option of the value."""
         at = self.key(key)
-        return Some(share(self.store.items[at])) if at in self.store.items else NONE
+        items = self.store.items
+        return Some(share(items[at])) if at in items else NONE
 
     def has(self, key: Any) -> bool:
         return self.key(key) in self.store.items
@@ -194,7 +210,8 @@ class Stores:
         self.ledgers: dict[tuple[str, tuple[str, ...]], Ledger] = {}
 
     def view(self, ref: HashMapRef) -> View:
-        return View(self.hashmaps[ref.name], "".join(f"{name}:" for name in ref.scope))
+        store = self.hashmaps[ref.name]
+        return View(store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else store.whole
 
     def ledger(self, ref: LedgerRef | ScopedRef) -> Ledger:
         """The store of a ledger handle, made when it is first used."""

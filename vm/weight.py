@@ -48,7 +48,7 @@ PROGRAM = frozenset({
 LEAVES = frozenset({str, int, float, bool, type(None), bytes, bytearray})
 # What a variable of Python may hold that is a value of the run, or a part of one in the making.
 FOUND = frozenset({
-    str, list, dict, tuple, set, deque, Array, Map, Set, Queue, Stack, Some, Ok, Err, EnumValue, ErrorValue, Closure,
+    str, bytes, list, dict, tuple, set, deque, Array, Map, Set, Queue, Stack, Some, Ok, Err, EnumValue, ErrorValue, Closure,
 })  # fmt: skip
 LOOP = frozenset({"locs", "cells", "tos", "st", "new", "value", "left", "object", "closure"})
 BATCH = 4096

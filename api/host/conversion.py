@@ -22,7 +22,8 @@ from ..vm.values.records import RECORDS
 from ..vm.values.scalars import INT_MAX, INT_MIN
 from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 
-PLAIN = frozenset({int, float, str, bool, type(None)})
+LONG_FORM = frozenset({"variant", "data"})
+PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
 MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
 MOST_READ = 20_000_000  # values read from one of Python, parts counted as often as they are met
 
@@ -60,7 +61,7 @@ class _Giver:
         if size is not None:
             self.copied += size
             if self.copied > MOST_COPIED:
-                raise Panic("P103", f"size limit exceeded: more than {MOST_COPIED} copies of shared values to be given to Python")
+                raise Panic("P103", self.too_many(value, size))
         before = self.made
         rule = _TO_PYTHON.get(kind)
         if rule is not None:
@@ -72,6 +73,11 @@ class _Giver:
         if size is None:
             self.sizes[id(value)] = self.made - before + 1
         return given
+
+    def too_many(self, value: Any, size: int) -> str:
+        counted = f"{self.made} values made for Python, {self.copied} of them copies of parts met before"
+        last = f"the last one {v.typeof(value)} of {size} values"
+        return f"size limit exceeded: {MOST_COPIED} copies of shared values (limit `copies`): {counted}, {last}"
 
     def items(self, value: Any) -> list[Any]:
         return [self.give(item) for item in v.elements(value)]
@@ -220,6 +226,14 @@ class _Reader:
             raise self.misfit(value, wanted, what)
         return clean_text(str(value))
 
+    def binary(self, value: Any, wanted: tuple[Any, ...], what: str) -> bytes:
+        """Of bytes, or of what has their buffer; under the limit of Strings, as every String is (G-6.1)."""
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise self.misfit(value, wanted, what)
+        if memoryview(value).nbytes > limits.string:
+            raise TypeError(f"{what}: {memoryview(value).nbytes} bytes; a value of a program has at most {limits.string}")
+        return bytes(value)
+
     def boolean(self, value: Any, wanted: tuple[Any, ...], what: str) -> bool:
         if type(value) is not bool:
             raise self.misfit(value, wanted, what)
@@ -263,8 +277,8 @@ class _Reader:
         self.within(len(value), what)
         entries: dict[Any, Any] = {}
         for key, item in value.items():
-            if type(key) not in (str, int, bool):
-                raise TypeError(f"{what}: {key!r} cannot be a key; use str, int or bool")
+            if type(key) not in (str, int, bool, bytes):
+                raise TypeError(f"{what}: {key!r} cannot be a key; use str, int, bool or bytes")
             read = v.key_of(self.read(key, wanted[1], f"{what}: a key"))
             entries[read] = self.read(item, wanted[2], _inside(what, f"[{key!r}]"))
         return v.Map(entries)
@@ -298,7 +312,12 @@ class _Reader:
         return cls.of(parts)
 
     def enum(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.EnumValue:
+        """An Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, the name alone."""
         decl = self.types.enum_type(wanted[1])
+        if isinstance(value, str):
+            value = Enum(decl.name, value, None)
+        elif isinstance(value, Mapping) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
+            value = Enum(decl.name, value["variant"], value.get("data"))
         if not isinstance(value, Enum) or value.type != decl.name:
             raise self.misfit(value, wanted, what)
         if value.variant not in decl.index:
@@ -318,6 +337,8 @@ class _Reader:
             data = tuple(data[name] for name in variant.fields)
         elif variant.arity == 1:
             data = (data,)
+        elif isinstance(data, list):
+            data = tuple(data)
         return self.tuple_of(data, ("tuple", variant.types), what)
 
     def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
@@ -341,6 +362,7 @@ _NATURAL: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (int, ("int",)),
     (float, ("float",)),
     (str, ("string",)),
+    ((bytes, bytearray, memoryview), ("bytes",)),
     (list, ("array", ("any",))),
     (dict, ("map", ("any",), ("any",))),
     ((Ok, Err), ("result", ("any",), ("any",))),
@@ -351,7 +373,7 @@ _FROM_PYTHON: dict[str, _Rule] = {
     "int": _Reader.integer, "float": _Reader.number, "string": _Reader.text, "bool": _Reader.boolean, "nil": _Reader.nil,
     "union": _Reader.union, "prompt": _Reader.prompt, "tuple": _Reader.tuple_of, "map": _Reader.map_of,
     "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "enum": _Reader.enum,
-    "error": _Reader.error, "handle": _Reader.handle,
+    "bytes": _Reader.binary, "error": _Reader.error, "handle": _Reader.handle,
     "array": lambda r, value, wanted, what: v.Array(r.items(value, wanted, what)),
     "set": lambda r, value, wanted, what: v.make_set(r.items(value, wanted, what)),
     "queue": lambda r, value, wanted, what: v.Queue(deque(r.items(value, wanted, what))),

@@ -6,6 +6,7 @@ code of the host raises (G-9.10).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,18 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of a stack trace."""
+    """One line of a stack trace, or of the way of an error; its function is `… n more …` and its line 0 where places are left
+    out."""
 
     function: str
     file: str
     line: int
     column: int
+
+
+def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, ...]:
+    """A trace of the machine, in which a number says how many places are left out."""
+    return tuple(Frame(f"… {frame} more …", "", 0, 0) if isinstance(frame, int) else Frame(*frame) for frame in trace)
 
 
 class CompileError(Exception):
@@ -67,12 +74,13 @@ class ImageError(Exception):
 
 class ProgramError(Exception):
     """A function that was called gave an Err. `value`: what is in it, mostly an `ErrorValue`; `error`: the same as an ErrorValue
-    whatever it is, as in `RunResult.error`."""
+    whatever it is, as in `RunResult.error`; `trace`: where it was made, and what it passed then."""
 
-    def __init__(self, value: Any, error: ErrorValue) -> None:
-        super().__init__(value, error)
+    def __init__(self, value: Any, error: ErrorValue, trace: tuple[Frame, ...] = ()) -> None:
+        super().__init__(value, error, trace)
         self.value = value
         self.error = error
+        self.trace = trace
 
     def __str__(self) -> str:
         if not isinstance(self.value, ErrorValue):

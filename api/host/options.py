@@ -15,16 +15,20 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from ..runtime import permissions
+from ..runtime.budgets import Account
 from ..runtime.code_cache import CodeCache
 from ..runtime.host import Host
+from ..runtime.standard_input import Scripted, SystemInput
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls,
-    `value_bytes` of the largest String in UTF-8, `memory_bytes` of all values that the program holds (G-6.8). A program that
-    reaches one ends in a panic. One that is None is that of the program's manifest (O-9.7); without it a call may be 10,000 deep,
-    a String 16 MiB long, all values 1 GiB, and the others have no limit."""
+    """Limits. Of each call: `steps` of fuel, `seconds` of time, `depth` of calls, `value_bytes` of the largest String in UTF-8,
+    `memory_bytes` of all values that the program holds (G-6.8); a program that reaches one ends in a panic. Of all calls of the
+    session together: `tokens`, `cost` and `model_calls`, the requests to models; a request beyond them is not sent, and is a
+    `BudgetError` in the program. With `per="call"` these three begin anew with each call; several Budgets may be given at once.
+    One that is None is that of the program's manifest (O-9.7); without it a call may be 10,000 deep, a String 16 MiB long, all
+    values 1 GiB, and the others have no limit."""
 
     steps: int | None = None
     tokens: int | None = None
@@ -33,9 +37,13 @@ class Budgets:
     depth: int | None = None
     value_bytes: int | None = None
     memory_bytes: int | None = None
+    model_calls: int | None = None
+    per: Literal["session", "call"] = "session"
 
     def __post_init__(self) -> None:
-        for name in ("steps", "tokens", "depth", "value_bytes", "memory_bytes"):
+        if self.per not in PERIODS:
+            raise ValueError(f"budgets are per {self.per!r}; they are per 'session' or 'call'")
+        for name in ("steps", "tokens", "depth", "value_bytes", "memory_bytes", "model_calls"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
@@ -43,6 +51,62 @@ class Budgets:
             value = getattr(self, name)
             if value is not None and not (type(value) in (int, float) and value > 0):
                 raise ValueError(f"budget {name} is {value!r}; it is a number above 0")
+
+
+class SharedBudget:
+    """Limits of `tokens`, `cost` and `model_calls` over all sessions that it is given to, in one process: their requests draw
+    on it besides the budgets of their own. Of any number of threads and event loops."""
+
+    def __init__(self, *, tokens: int | None = None, cost: float | None = None, model_calls: int | None = None) -> None:
+        Budgets(tokens=tokens, cost=cost, model_calls=model_calls)  # what they must be
+        self._account = Account(tokens, cost, model_calls, "shared budget")
+
+    def used(self) -> Spent:
+        """What requests that are over have used."""
+        return Spent(*self._account.used)
+
+    def left(self) -> Spent:
+        """What a request could have now, None of a kind without a limit; what is on its way counts as it was reserved."""
+        return Spent(*self._account.left())
+
+    def __repr__(self) -> str:
+        return f"<SharedBudget {self.used()} of {Spent(*self._account.limits)}>"
+
+
+class Spent(NamedTuple):
+    """Amounts of a budget, by kind."""
+
+    tokens: int | None
+    cost: float | None
+    model_calls: int | None
+
+
+def amounts(
+    given: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None,
+) -> tuple[Budgets, list[Account], list[Budgets]]:
+    """What each call is run with, the accounts that sessions share, and those that begin anew with each call."""
+    if given is None:
+        given = ()
+    every = [given] if isinstance(given, Budgets | SharedBudget) else list(given)
+    own = [one for one in every if isinstance(one, Budgets)]
+    chosen: dict[str, Any] = {}
+    for budgets in own:
+        for name in ONLY_PER_CALL if budgets.per == "call" else (*ONLY_PER_CALL, *OF_MODELS):
+            value = getattr(budgets, name)
+            if value is not None:
+                chosen[name] = min(value, chosen.get(name, value))
+    per_call = [one for one in own if one.per == "call" and any(getattr(one, name) is not None for name in OF_MODELS)]
+    return Budgets(**chosen), [one._account for one in every if isinstance(one, SharedBudget)], per_call
+
+
+def limits_of(budgets: Budgets) -> dict[str, Any]:
+    """As the runtime takes them."""
+    return {name: getattr(budgets, name) for name in (*ONLY_PER_CALL, *OF_MODELS)}
+
+
+PERIODS = ("session", "call")
+ONLY_PER_CALL = ("steps", "seconds", "depth", "value_bytes", "memory_bytes")
+OF_MODELS = ("tokens", "cost", "model_calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +155,7 @@ class Permissions:
         made = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
         for name in SCOPES if self.all else ():
             made.grant(name, True)
+        made.in_python = True
         made.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
         return made
 
@@ -105,7 +170,8 @@ def all_texts(values: tuple[Any, ...]) -> bool:
 class Options(TypedDict, total=False):
     """What a session takes from its host.
 
-    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of each call. `offline`: answer every
+    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of calls
+    and of the session, budgets that sessions share, or a list of them. `offline`: answer every
     model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}` and, where they differ from
@@ -116,10 +182,11 @@ class Options(TypedDict, total=False):
     give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
     `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
     `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
+    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
     """
 
     permissions: Permissions | None
-    budgets: Budgets | None
+    budgets: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None
     offline: bool
     offline_script: list[Any] | None
     connections: Mapping[str, Mapping[str, Any]]
@@ -136,6 +203,7 @@ class Options(TypedDict, total=False):
     summarizers: Mapping[str, Any]
     token_counter: Any
     code_cache: str | os.PathLike[str] | None
+    stdin: str | bytes | Any
 
 
 class _Network:
@@ -189,7 +257,15 @@ def host_of(
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
         code_cache=None if folder is None else CodeCache(os.fspath(folder)),
+        stdin=_input_of(options.get("stdin")),
     )
+
+
+def _input_of(given: Any) -> Callable[[], Any] | None:
+    if given is None:
+        return None
+    content = given.encode() if isinstance(given, str) else given
+    return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
 PRICES: Sequence[str] = ("input_per_million", "output_per_million")
@@ -231,11 +307,16 @@ def _prices(row: Any) -> bool:
     )  # fmt: skip
 
 
+def _budgets(given: Any) -> bool:
+    every = given if isinstance(given, list | tuple) else [given]
+    return given is None or all(isinstance(one, Budgets | SharedBudget) for one in every)
+
+
 FIELDS = (_one_of(Mapping), "a mapping of fields")
 COUNTS, COUNTER = _having("count")
 RULES: dict[str, Rule] = {
     "permissions": Rule(_one_of(Permissions, None), "a Permissions, or None"),
-    "budgets": Rule(_one_of(Budgets, None), "a Budgets, or None"),
+    "budgets": Rule(_budgets, "a Budgets, a SharedBudget, a list of them, or None"),
     "offline": Rule(_one_of(bool), "a bool"),
     "offline_script": Rule(_one_of((list, tuple), None), "a list of replies, or None", error=TypeError),
     "connections": _mapping("names of connections to their fields", *FIELDS),
@@ -251,6 +332,10 @@ RULES: dict[str, Rule] = {
     "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
     "summarizers": _mapping("names to summarizers", *_having("fold")),
     "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),
+    "stdin": Rule(
+        lambda value: isinstance(value, str | bytes | None) or callable(getattr(value, "fileno", None)),
+        "a str, bytes, a file with a descriptor such as sys.stdin, or None",
+    ),
     "code_cache": Rule(_one_of((str, os.PathLike), None), "the path of a directory, or None"),
 }
 

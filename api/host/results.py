@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import Panic
+from .errors import Frame, Panic
 from .values import ErrorValue
 
 
@@ -43,12 +43,14 @@ class Metrics:
     tokens_cache_write: int = 0
     tokens_out: int = 0
     tokens_reasoning: int = 0
+    tokens_estimated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run of `main` ended. `value`: what it gave, that of `Ok(value)` too. `error`: the error of an Err, or the panic; an
-    Err of anything that is no error is an ErrorValue whose kind is its type. `exit_code`: as the command line has it."""
+    Err of anything that is no error is an ErrorValue whose kind is its type. `trace`: where the error was made and what it
+    passed, or the frames of the panic. `exit_code`: as the command line has it."""
 
     ok: bool
     value: Any
@@ -56,3 +58,4 @@ class RunResult:
     exit_code: int
     emits: list[Emit]
     metrics: Metrics
+    trace: tuple[Frame, ...] = ()

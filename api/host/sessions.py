@@ -11,19 +11,20 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..runtime import session as runtime
+from ..runtime.budgets import Account
 from ..runtime.emits import NoListener
 from ..runtime.errors import ConfigFailure
 from ..vm import link, values
 from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
+from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .conversion import Run, from_python, read_value, to_python
-from .errors import Frame, ImageError, Panic, ProgramError
-from .options import Budgets, Options, check_options, host_of
+from .errors import Frame, ImageError, Panic, ProgramError, frames_of
+from .options import Options, amounts, check_options, host_of, limits_of
 from .results import Emit, Metrics, RunResult
 from .session_loop import SessionLoop
 from .turns import Interruptible, Turns
@@ -34,7 +35,6 @@ Handler = Callable[[Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-EVERY_CHANNEL = "*"
 log = logging.getLogger("concerto")
 
 
@@ -50,15 +50,18 @@ class Session:
         self._listeners: dict[str, list[Listener]] = {}
         self._handlers: dict[str, Handler] = {}
         self._emits: list[Emit] = []
-        self._budgets = options.get("budgets") or Budgets()
+        self._limits, self._shared, self._per_call = amounts(options.get("budgets"))
         self._turns = Turns()
         self._thread = threading.Lock()  # one thread at a time drives the runner
         self._runner: asyncio.Runner | None = None
-        self._running: tuple[asyncio.Future[Any], asyncio.AbstractEventLoop] | None = None
+        self._running = Running()
+        self._current: Call | None = None  # the one whose turn it is, if it has a handle
+        self._calls: set[Call] = set()  # those that have not ended
         try:
             self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project, self._hears))
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
+        self._session.account.whose = "session"
         self._session.machine.beside.append(lambda: self._emits)
 
     # ------------------------------------------------------------ listening and answering
@@ -68,10 +71,9 @@ class Session:
         and gets an `Emit`. Exceptions of a listener are logged and ignored."""
         if fn is None:
             return lambda given: self.on(channel, given)
-        _require_callable("on", channel, fn)
+        require_callable("on", channel, fn)
         self._listeners.setdefault(channel, []).append(fn)
-        if self._hears():
-            self._session.memories.listen()
+        self._listens()
         return fn
 
     def off(self, channel: str, fn: Callable[..., Any] | None = None) -> None:
@@ -90,23 +92,26 @@ class Session:
         counts. Without `fn` it is a decorator."""
         if fn is None:
             return lambda given: self.on_emit(channel, given)
-        _require_callable("on_emit", channel, fn)
+        require_callable("on_emit", channel, fn)
         self._handlers[channel] = fn
         return fn
 
-    def register_tool(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
+    def register_tool(self, tool: str, method: str, fn: Callable[..., Any], *, context: bool = False) -> None:
         """Let `fn` take the place of a tool method, called with its arguments; what it gives, or gives when awaited, is the
         result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`
         with its text for the program; a model that called is told the class alone, unless it is a `concerto.ToolError`, whose
-        text is for the model. Raises ValueError for what is no method of a tool of the program."""
+        text is for the model. With `context`, `fn` gets as `context=` who is asking: what the call was given by
+        `with_context`, None for nothing. Raises ValueError for what is no method of a tool of the program."""
         declared = {made.name: [row[0] for row in made.methods] for made in self._program.image.tools}
         if method not in declared.get(tool, ()):
             known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
             raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {known}")
+        self._require_parameters(tool, method, fn)
         place = f"the result of {tool}.{method}"
 
-        async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run) -> Any:
-            answer = fn(*map(to_python, arguments))
+        async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run, around: Callable[[], Any]) -> Any:
+            named = {"context": to_python(around())} if context else {}
+            answer = fn(*map(to_python, arguments), **named)
             if inspect.isawaitable(answer):
                 answer = await answer
             plain = result[0] == "result" and not isinstance(answer, Ok | Err)
@@ -114,19 +119,43 @@ class Session:
 
         self._session.host.tools[tool, method] = handle
 
+    def _require_parameters(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
+        """TypeError for what is no function, or takes other arguments than the method."""
+        if not callable(fn):
+            raise TypeError(f"register_tool: {tool}.{method} is taken by a function, not by {fn!r}")
+        made = next(made for made in self._program.image.tools if made.name == tool)
+        given = len(next(row[5] for row in made.methods if row[0] == method).get("properties", {}))
+        try:
+            signature = inspect.signature(fn)
+        except (TypeError, ValueError):  # of a function that is written in C
+            return
+        try:
+            signature.bind(*[None] * given)
+        except TypeError as refused:
+            what = "1 argument" if given == 1 else f"{given} arguments"
+            raise TypeError(f"register_tool: {tool}.{method} has {what}, which fn{signature} does not take: {refused}") from None
+
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
-        emit = Emit(channel, to_python(value))
+        emit, call = Emit(channel, to_python(value)), self._current
         if not by_runtime:
             self._emits.append(emit)
-        for listener in list(self._listeners.get(channel, ())):
-            self._tell(listener, emit.payload, channel)
-        for listener in list(self._listeners.get(EVERY_CHANNEL, ())):
-            self._tell(listener, emit, channel)
+            if call is not None:
+                call._arrived()
+        for listeners in (self._listeners, call._listeners) if call is not None else (self._listeners,):
+            for listener in list(listeners.get(channel, ())):
+                self._tell(listener, emit.payload, channel)
+            for listener in list(listeners.get(EVERY_CHANNEL, ())):
+                self._tell(listener, emit, channel)
 
     def _hears(self) -> bool:
         """Whether anybody listens to memories."""
-        heard = (channel for channel, listeners in self._listeners.items() if listeners)
+        tables = [self._listeners, *(call._listeners for call in self._calls)]
+        heard = (channel for table in tables for channel, listeners in table.items() if listeners)
         return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in heard)
+
+    def _listens(self) -> None:
+        if self._hears():
+            self._session.memories.listen()
 
     def _tell(self, listener: Listener, what: Any, channel: str) -> None:
         try:
@@ -135,7 +164,8 @@ class Session:
             log.exception("a listener of channel %s failed", channel)
 
     async def _answer(self, channel: str, value: Any, run: Run) -> Any:
-        handler = self._handlers.get(channel)
+        call = self._current
+        handler = (call._handlers.get(channel) if call is not None else None) or self._handlers.get(channel)
         if handler is None:
             raise NoListener
         answer = handler(to_python(value))
@@ -162,7 +192,7 @@ class Session:
         error = self._error(outcome)
         value = outcome.given if error is None and outcome is not None else None
         exit_code = 130 if outcome is None else 1 if isinstance(error, Panic) else outcome.exit_code
-        return RunResult(error is None, value, error, exit_code, emits, self.metrics())
+        return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome))
 
     def call(self, function: str, /, *args: Any, **named: Any) -> Any:
         """Call a public function with values of Python, by position or name, and give its value; that of `Ok(value)` for a
@@ -175,16 +205,49 @@ class Session:
     async def acall(self, function: str, /, *args: Any, **named: Any) -> Any:
         """As `call`, within a running event loop."""
         number = self._function(function)
+        return await self._called(number, self._arguments(function, number, args, named), None)
+
+    def start(self, function: str, /, *args: Any, **named: Any) -> Call:
+        """Begin a call of a public function, as `call` makes it, and give a handle of it, with listeners and answers for this
+        call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` asks for it."""
+        number = self._function(function)
         arguments = self._arguments(function, number, args, named)
+
+        async def work(call: Call) -> Any:
+            try:
+                return await self._called(number, arguments, call)
+            except asyncio.CancelledError:
+                if not call._cancelled:
+                    raise
+                return self._ended(None)
+            finally:
+                self._calls.discard(call)
+
+        call = Call(self, work)
+        self._calls.add(call)
+        return call
+
+    async def _called(self, number: int, arguments: runtime.Arguments, call: Call | None) -> Any:
         async with self._turns:
-            outcome = await self._outcome(number, arguments)
-            self._emits = []
+            if call is not None and call._cancelled:
+                return self._ended(None)
+            if call is not None:
+                call._emits = self._emits
+            self._current = call
+            try:
+                outcome = await self._outcome(number, arguments)
+            finally:
+                self._current, self._emits = None, []
+        return self._ended(outcome)
+
+    def _ended(self, outcome: runtime.Outcome | None) -> Any:
+        """The value of a call, or what it raises."""
         error = self._error(outcome)
         if isinstance(error, Panic):
             raise error
         if error is not None:
             value = error if outcome is None else outcome.given
-            raise ProgramError(value, error)
+            raise ProgramError(value, error, _trace(outcome))
         assert outcome is not None
         return outcome.given
 
@@ -220,11 +283,11 @@ class Session:
     async def _outcome(self, number: int, arguments: runtime.Arguments) -> runtime.Outcome | None:
         """None when the call was stopped by `cancel`."""
         session = self._session
-        session.machine.stop = None
         code = self._program.codes[number]
-        work = session.invoke(code, arguments, give=self._given, **asdict(self._budgets))
+        accounts = [*(Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call), *self._shared]
+        work = session.invoke(code, arguments, give=self._given, accounts=accounts, **limits_of(self._limits))
         call = asyncio.ensure_future(work)
-        self._running = call, asyncio.get_running_loop()
+        self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:
             return await call
         except Stopped:
@@ -234,7 +297,7 @@ class Session:
                 raise
             return None
         finally:
-            self._running = None
+            self._running.end()
 
     def _error(self, outcome: runtime.Outcome | None) -> ErrorValue | Panic | None:
         if outcome is None:
@@ -260,10 +323,10 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError."""
-        running = self._running
-        if running is not None:
-            self._session.stop("cancelled")
-            running[1].call_soon_threadsafe(running[0].cancel)
+        self._running.stop(lambda: self._session.stop("cancelled"))
+
+    def _cancel_call(self, call: Call) -> bool:
+        return self._running.stop(lambda: self._session.stop("cancelled"), call)
 
     def _waiting(self, work: Coroutine[Any, Any, Any], form: str = "arun or acall") -> Any:
         """Run a coroutine to its end, in an event loop of this session's own; `form` is what does so in another one."""
@@ -382,7 +445,11 @@ def _loop_is_running() -> bool:
 
 
 def _panic(panic: RaisedPanic, clean: Callable[[str], str]) -> Panic:
-    return Panic(panic.code, clean(panic.message), tuple(Frame(*frame) for frame in panic.trace))
+    return Panic(panic.code, clean(panic.message), frames_of(panic.trace))
+
+
+def _trace(outcome: runtime.Outcome | None) -> tuple[Frame, ...]:
+    return () if outcome is None else frames_of(outcome.trace)
 
 
 def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -398,8 +465,3 @@ def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named:
     wrong = [f"{what} {', '.join(map(repr, of))}" for what, of in (("lacks", missing), ("twice", doubled), ("no", unknown)) if of]
     raise TypeError(f"{function}({shown}): {'; '.join(wrong) or f'{len(args)} arguments given'}")
 
-
-def _require_callable(method: str, channel: str, fn: object) -> None:
-    """Said where it is written: an emit, which comes later, only logs what a listener does wrong."""
-    if not callable(fn):
-        raise TypeError(f"{method}({channel!r}): expected a function, got {type(fn).__name__}")

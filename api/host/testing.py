@@ -6,9 +6,10 @@ Hands on `TestReport` and what makes it. Must not know: how a report is shown.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from ..runtime.budgets import Account
 from ..runtime.errors import ConfigFailure
 from ..runtime.host import Host
 from ..runtime.session import Outcome, Session
@@ -16,14 +17,16 @@ from ..runtime.skipping_time import SkippingClock
 from ..runtime.testing import TestOutcome, chosen, run_tests
 from ..vm import link
 from .conversion import to_python
-from .options import Budgets, Options, check_options, host_of
+from .errors import Frame, frames_of
+from .options import Options, amounts, check_options, host_of, limits_of
 from .results import Emit
 
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
     """One test. `failure`: what went wrong, None when it passed; `place`: file, line and column where it was raised;
-    `expected_failure`: it passes by failing; `emits`: those of the program."""
+    `expected_failure`: it passes by failing; `emits`: those of the program; `trace` of an error: where it was made, and what it
+    passed."""
 
     __test__ = False  # not a test of pytest
 
@@ -33,6 +36,7 @@ class TestResult:
     place: tuple[str, int, int] | None
     expected_failure: bool
     emits: list[Emit]
+    trace: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,10 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)
-    budgets = options.get("budgets") or Budgets()
+    limits, shared, per_call = amounts(options.get("budgets"))
+
+    def accounts() -> list[Account]:
+        return [*(Account(each.tokens, each.cost, each.model_calls, "test") for each in per_call), *shared]
 
     def host(emit: Any) -> Host:
         made = host_of(options, emit, None, project)
@@ -61,7 +68,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
     def run(session: Session, function: int) -> Outcome:
         with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
-            return runner.run(session.run(function=function, **asdict(budgets)))
+            return runner.run(session.run(function=function, accounts=accounts(), **limits_of(limits)))
 
     try:
         results = tuple(map(_result, run_tests(program, chosen(program, part), host, run)))
@@ -73,4 +80,5 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
 def _result(outcome: TestOutcome) -> TestResult:
     emits = [Emit(channel, to_python(value)) for channel, value in outcome.emits]
-    return TestResult(outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected, emits)
+    told = outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected
+    return TestResult(*told, emits, frames_of(outcome.way))

@@ -151,6 +151,7 @@ class Pipe(Expr):
 class Cast(Expr):
     operand: Expr
     target: TypeExpr
+    catchable: Any = annotation()  # whether a `try` around it takes its failure (L-3.5.8)
 
 
 @node

@@ -24,6 +24,12 @@ class Config(Item):
     name: Ident
     entries: list[ConfigEntry]
 
+    @property
+    def declares(self) -> str:
+        """What it declares: an `agent` with a provider and no connector is a model (O-1.260)."""
+        keys = {entry.key.text for entry in self.entries}
+        return "model" if self.kind == "agent" and "provider" in keys and "connector" not in keys else self.kind
+
 
 @node
 class Mock(Stmt):

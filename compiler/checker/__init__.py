@@ -50,6 +50,7 @@ from .decorators import check_decorators, check_parts
 from .families import foreign_value
 from .functions import check_function, declare_signature
 from .impls import declare_impls
+from .json_sizes import check_size
 from .manifest_tables import check_tables
 from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
@@ -180,6 +181,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
         match symbol:
             case StructSymbol(declaration=ast.Schema() as node):
                 check_schema(c, symbol, node)
+                if not symbol.type_parameters:
+                    check_size(c, symbol.type, node.name.span)
             case StructSymbol():
                 check_decorators(c, symbol.declaration.decorators, "struct")
                 check_parts(c, symbol.declaration.fields, "struct field")

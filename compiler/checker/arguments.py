@@ -75,7 +75,8 @@ def _check_count(
     missing = [f.name for f, v in zip(formals, matched.values, strict=True) if v is None and f.required]
     if positional > len(formals):
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given"
-        c.report("E2006", span, message, help=_piped_help(arguments, span) or signature_help(formals))
+        help = _piped_help(arguments, span) or _default_help(c, callee, arguments) or signature_help(formals)
+        c.report("E2006", span, message, help=help)
         return False
     unknown = len(arguments) - len(matched.order)
     if missing and not unknown:
@@ -83,6 +84,14 @@ def _check_count(
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given: missing {names}"
         c.report("E2006", span, message, help=_piped_help(arguments, span) or signature_help(formals))
     return not missing
+
+
+def _default_help(c: Checker, callee: str, arguments: list[ast.Argument]) -> str | None:
+    """`d.get(k, default)`."""
+    if callee != "get" or len(arguments) != 2:
+        return None
+    key, default = (c.text(argument.value)[1:-1] for argument in arguments)
+    return f"write `.get({key}) ?? {default}`"
 
 
 def _piped_help(arguments: list[ast.Argument], callee: Span) -> str | None:

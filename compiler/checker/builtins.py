@@ -43,7 +43,15 @@ def everyday_method(type_: Type, name: str) -> str | None:
         return f"use `{known}()`"
     if kind == "HashMap" and name in ("entries", "items", "iter"):
         return "write `for (k, v) in h { … }`, or `h.query(|_k, _v| true)` for a Map"
-    return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
+    if name in everyday.COPIES:
+        return everyday.COPIED
+    if kind == "Error" and name in ("Error", "getMessage", "what", "description"):
+        return "use the field `message`"
+    if kind == "Response" and lookup("String", name) is not None:
+        return f"ask its text: `.text.{name}(…)`"
+    if kind not in ("Array", "Map", "Range", "String", "Int", "Float"):
+        return None
+    return everyday.FORMS.get(name, "").replace("{name}", name) or None
 
 
 # Forms compiled into instructions that can be values nevertheless.

@@ -37,10 +37,12 @@ from ..symbols import (
 from ..types import ANY, MODEL_BUILDER, MODEL_REF, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
+from .comparisons import lift_asserted
 from .context import FREE, Checker, Expected, ExpressionRule
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .json_sizes import check_size
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .prompts import check_prompt
@@ -56,7 +58,7 @@ from .trait_calls import Chosen, named_method
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
-LENGTHS = ("String", "Array", "Map", "Tuple", "Range")
+LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range")
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
@@ -304,6 +306,8 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = ConstructorCall(matched.values, matched.order, name)
     else:
         node.target = BuiltinCall(matched.values, matched.order, "", name)
+        if name in ("assert_eq", "assert_ne"):
+            lift_asserted(c, name, matched.values[0], matched.values[1], node.span)
     return found
 
 
@@ -383,6 +387,8 @@ def schema_argument(
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
         fault = instance_fault(c, type_) if type_.arguments else None
         if fault is None:
+            if type_.arguments:
+                check_size(c, type_, written[0].span)
             return symbol, type_
         c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
         return None

@@ -1,16 +1,19 @@
 """`==` and `!=`: what may be compared, what absence means there, and what the types alone decide (L-3.6.5, L-3.6.14, L-3.6.15).
 
-Hands on `comparable` and `lift`. Must not know: the other operators.
+Hands on `comparable`, `lift` for the operators and `lift_asserted` for the assertions. Must not know: the other operators.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .. import ast
 from ..decisions import ToOption
 from ..resolver.spelling import nearest
+from ..source import Span
 from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
 from .context import Checker
-from .relations import NUMBERS, fits, generic, is_present
+from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present
 
 
 def comparable(left: Type, right: Type) -> bool:
@@ -21,9 +24,31 @@ def comparable(left: Type, right: Type) -> bool:
     return fits(left, right) or fits(right, left)
 
 
-def lift(c: Checker, node: ast.Binary, left: Type, right: Type) -> Type | None:
+class Compared(NamedTuple):
+    """Two values and what is asked: `equal`, else different; `written`: the form around the two as they stand."""
+
+    left: ast.Expr
+    right: ast.Expr
+    equal: bool
+    span: Span
+    written: str
+
+
+def lift_asserted(c: Checker, name: str, left: ast.Expr | None, right: ast.Expr | None, span: Span) -> None:
+    """`assert_eq(a, b)` and `assert_ne(a, b)` compare as the operators do."""
+    if left is not None and right is not None and left.type is not ERRONEOUS and right.type is not ERRONEOUS:
+        _lift(c, Compared(left, right, name == "assert_eq", span, name + "({}, {})"))
+
+
+def lift(c: Checker, node: ast.Binary) -> Type | None:
+    """The same for the operands of `==` and `!=`."""
+    return _lift(c, Compared(node.left, node.right, node.operator == "==", node.span, f"{{}} {node.operator} {{}}"))
+
+
+def _lift(c: Checker, node: Compared) -> Type | None:
     """Makes an Option of the side that is none where the other is one, and reports a comparison that is always false (`!=`:
     always true). None: the types leave it open, or do not suit at all."""
+    left, right = node.left.type, node.right.type
     sides = generic(left, "Option"), generic(right, "Option")
     if (sides[0] is None) != (sides[1] is None):
         inside, other, operand = (sides[0], right, node.right) if sides[0] is not None else (sides[1], left, node.left)
@@ -34,7 +59,7 @@ def lift(c: Checker, node: ast.Binary, left: Type, right: Type) -> Type | None:
     return _with_words(c, node, left, right)
 
 
-def _lifted(c: Checker, node: ast.Binary, inside: Type, other: Type, operand: ast.Expr) -> Type | None:
+def _lifted(c: Checker, node: Compared, inside: Type, other: Type, operand: ast.Expr) -> Type | None:
     """An Option beside a value that is none."""
     if other in (ANY, NEVER):
         return None
@@ -49,26 +74,26 @@ def _lifted(c: Checker, node: ast.Binary, inside: Type, other: Type, operand: as
     return BOOL
 
 
-def _with_nil(c: Checker, node: ast.Binary, other: Type) -> Type | None:
+def _with_nil(c: Checker, node: Compared, other: Type) -> Type | None:
     if other in (NIL, NEVER) or not is_present(other):
         return None
     return _never(c, node, f"a value of type `{other}` is never `nil`", _nil_help(c, node, other))
 
 
-def _nil_help(c: Checker, node: ast.Binary, other: Type) -> str:
+def _nil_help(c: Checker, node: Compared, other: Type) -> str:
     side = _bare(node.left if node.left.type != NIL else node.right)
     if generic(other, "Result"):
-        asked = "is_err" if node.operator == "==" else "is_ok"
-        return f"write `{_source(c, side)}.{asked}()`"
+        return f"ask `{_source(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
     if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
         asked = f"{_source(c, side.receiver)}.get({_source(c, side.index)})"
-        return f"`[…]` panics on a missing key; write `{asked} {node.operator} nil`"
+        return f"`[…]` panics on a missing key; write `{node.written.format(asked, 'nil')}`"
     if other == STRING:
-        return f'an empty text is `""`: write `{_source(c, side)} {node.operator} ""`'
+        empty = node.written.format(_source(c, side), '""')
+        return f'an empty text is `""`: write `{empty}`'
     return _without(c, node)
 
 
-def _with_words(c: Checker, node: ast.Binary, left: Type, right: Type) -> Type | None:
+def _with_words(c: Checker, node: Compared, left: Type, right: Type) -> Type | None:
     """A string union has only its own words."""
     first, second = _union(left), _union(right)
     if first is not None and second is not None:
@@ -99,13 +124,15 @@ def _union(type_: Type) -> Union | None:
     return type_ if isinstance(type_, Union) else None
 
 
-def _never(c: Checker, node: ast.Binary, why: str, help: str) -> Type:
-    outcome = "false" if node.operator == "==" else "true"
+def _never(c: Checker, node: Compared, why: str, help: str) -> Type:
+    outcome = "false" if node.equal else "true"
     return c.report("E2046", node.span, f"this is always {outcome}: {why}", help=help)
 
 
-def _without(c: Checker, node: ast.Binary) -> str:
-    return f"write `{'false' if node.operator == '==' else 'true'}`, or remove the comparison"
+def _without(c: Checker, node: Compared) -> str:
+    if node.written.startswith("assert"):
+        return "remove the assertion"
+    return f"write `{'false' if node.equal else 'true'}`, or remove the comparison"
 
 
 def _bare(node: ast.Expr) -> ast.Expr:

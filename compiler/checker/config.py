@@ -83,7 +83,7 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
         c.report(code, value.span, f"`{name}` holds a value that is not data", help=help)
         return FAILED
     if not rule.legal(known):
-        c.report(code, value.span, f"`{name}` is {rule.words}")
+        c.report(code, value.span, f"`{name}` is {rule.words}", help=f"write `{name}: {rule.example(known)}`")
         return FAILED
     return known
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..brackets import MAX_NESTING
+from ..decisions import Coercion, ErrToMessage, ToMessage, ToOption
 from ..diagnostics import Diagnostics, Related
 from ..memory_tables import MemoryTables
 from ..nesting import Nesting
@@ -33,10 +34,11 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
-from .mismatch import explain, number_help
+from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
+from .mismatch import MILLISECONDS, explain, milliseconds_help, number_help
+from .open_types import learn
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
 
 
 class Expected(NamedTuple):
@@ -85,6 +87,7 @@ class Target:
     fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
+    noted: bool = False  # W0020 is told once in each
 
 
 @dataclass(slots=True)
@@ -124,6 +127,7 @@ SPINES: dict[type[ast.Node], str] = {
 
 HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
+FORM_FIELDS = 10_000  # that the JSON forms of schemas may have together, beside one for each character
 MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
 DEEPEST = MAX_NESTING + 8  # and how deep it may be: a written one, with what inference puts around it
 
@@ -132,10 +136,12 @@ class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
-        "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
-        "traits", "models", "trait_symbols", "implementations", "impls_by_head", "field_types", "error_impls", "waiting_bounds",
+        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
+        "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
+        "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
-        "texts", "lints",
+        "open_lets", "filling",
+        "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
 
     def __init__(
@@ -170,13 +176,14 @@ class Checker:
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
-        self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
+        self.visited: set[StructSymbol] = set()  # structs whose JSON form was looked at, and found fine
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
+        self.offers: dict[tuple[Nominal, str, Any], list[Any]] = {}  # of types without type arguments, by method and module
         self.impls_by_head: dict[tuple[int, str], list[Implementation]] = {}
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
@@ -188,6 +195,10 @@ class Checker:
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
+        self.filling: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
+        self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
+        self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
+        self.form_sizes: dict[Type, tuple[int, int]] = {}
         self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
@@ -259,11 +270,29 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             self.mismatch(node, found, wanted, expected)
             return ERRONEOUS
+        if found.is_open:
+            learn(node, wanted)
+        self.note_message(node.span, found, coercion)
         node.coercion = coercion
         if found is not wanted:
             for lint in self.lints:
                 lint(self, node, found, wanted)
         return NEVER if found == NEVER else wanted
+
+    def note_message(self, span: Span, found: Type, coercion: Coercion | None) -> None:
+        """W0020, once in a function: an error becomes its message (L-3.3.16)."""
+        made: object = coercion.inner if isinstance(coercion, ToOption) else coercion
+        if not isinstance(made, (ToMessage, ErrToMessage)) or not self.targets:
+            return
+        target = self.function_target
+        if target.noted:
+            return
+        target.noted = True
+        kind = found.arguments[1] if isinstance(found, Generic) else found
+        self.report(
+            "W0020", span, f"the error `{kind}` becomes its message, a String",
+            help=f"to keep its kind, write `{kind}` where `String` stands; for the message alone, `.message`",
+        )  # fmt: skip
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
         """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""
@@ -334,18 +363,33 @@ class Checker:
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
         elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and found == option(wanted.inner):
             help = f"`{wanted}` takes the value itself: {self.text(some)}"
+        elif (filled := self.filled_by(node)) is not None:
+            any_of = "Map<String, Any> = {}" if generic(filled.type, "Map") else "Array<Any> = []"
+            help = f"`{filled.name}` has the type of its first use; for several kinds: `let mut {filled.name}: {any_of};`"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
+        elif (found, wanted) == (FLOAT, INT) and expected.place in MILLISECONDS:
+            help = milliseconds_help(node, self.text(node)[1:-1])
         else:
             help = explain(found, wanted)
         where = f" for {expected.place}" if expected.place else ""
         message = f"expected `{wanted}`{where}, found `{found}`"
         return self.report(expected.code, node.span, message, help=help)
 
+    def filled_by(self, node: ast.Expr) -> Local | None:
+        """The variable with the type of its first use that the expression is put into by the present call."""
+        if self.filling is None or all(argument.value is not node for argument in self.filling.arguments):
+            return None
+        place = self.filling.receiver
+        local = place.binding if isinstance(place, ast.PathExpr) else None
+        return local if isinstance(local, Local) and local.learned else None
+
     def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
         """For nil where a value is expected: the literal, or a call that has no result."""
         while isinstance(node, ast.GroupExpr) or (isinstance(node, ast.Block) and node.result is not None):
             node = node.inner if isinstance(node, ast.GroupExpr) else node.result  # type: ignore[assignment]
+        if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and node.callee.segments[-1].text == "emit":
+            return "`emit` alone returns nothing; for the answer of the host write `await emit(channel, payload)?`"
         if isinstance(node, (ast.Call, ast.MethodCall)):
             return f"{self.text(node)} returns nothing"
         if isinstance(node, (ast.For, ast.While)):
@@ -377,11 +421,13 @@ def missing_value_help(body: ast.Node, result: Type) -> str:
     last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
     expression = last.expr if isinstance(last, ast.ExprStmt) else body
     if isinstance(expression, ast.If) and not has_final_else(expression):
-        return "the `if` has no `else`"
+        return "the `if` has no `else`: add `else { … }`, or a value behind it"
     if isinstance(last, ast.ExprStmt) and last.terminated and not isinstance(last.expr, ast.Assign):
         found = last.expr.type
         if found is not None and found not in (NIL, NEVER) and convert(found, result) is not MISMATCH:
             return "drop the `;` of the last expression"
+    if (generic(result, "Result") or (None,))[0] == NIL:
+        return "end with `Ok()`"
     return "end with a value or `return`"
 
 

@@ -8,10 +8,31 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, OPEN, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
+from ..symbols import Local
+from ..types import (
+    ANY,
+    BOOL,
+    BYTES,
+    CHUNK,
+    INT,
+    NEVER,
+    NIL,
+    OPEN,
+    RANGE,
+    STREAM,
+    STRING,
+    Generic,
+    Nilable,
+    Nominal,
+    Tuple,
+    Type,
+    error,
+)
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
+from .emits import answer_in
 from .exhaustiveness import check_arms
 from .mismatch import ITERABLE, absent_help, condition_help
+from .open_types import close_variable
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .prompts import keep_text
 from .propagation import discarded_result, leave, uncaught_value
@@ -98,8 +119,32 @@ def _let(c: Checker, node: ast.Let) -> bool:
         bind_irrefutable(c, node.pattern, annotated)
         return found == NEVER
     found = c.infer(node.value)
+    if _waits(c, node, found):
+        return False
     bind_irrefutable(c, node.pattern, _settled(c, node, found))
     return found == NEVER
+
+
+def _waits(c: Checker, node: ast.Let, found: Type) -> bool:
+    """A variable for an Array or Map with an open side, whose type the first use says (L-3.2.8)."""
+    collection = isinstance(found, Generic) and found.name in ("Array", "Map") and found.is_open
+    if not (collection and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
+        return False
+    bind_irrefutable(c, node.pattern, found)
+    local = node.pattern.binding
+    if not isinstance(local, Local):
+        return False
+    local.type, local.learned = found, True  # the pattern has closed the type
+    c.open_lets.append((node, local))
+    return True
+
+
+def settle_lets(c: Checker) -> None:
+    """At the end of a body: E2004 for variables whose type no use has said."""
+    for node, local in c.open_lets:
+        if local.type.is_open:
+            local.type = _settled(c, node, local.type)
+    c.open_lets.clear()
 
 
 def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
@@ -139,7 +184,9 @@ def _bound(pattern: ast.Pattern) -> str:
 
 def condition(c: Checker, node: ast.Expr) -> None:
     """L-3.6.13."""
-    found = c.infer(node)
+    bool_ = Expected(BOOL, "E2003")
+    asks = isinstance(node, ast.Propagate) and answer_in(node.operand, bool_).type is not None
+    found = c.infer(node, bool_ if asks else FREE)
     if found not in (BOOL, ANY, NEVER):
         help = "compare with `==`" if isinstance(node, ast.Assign) and node.operator == "=" else condition_help(found)
         c.report("E2003", node.span, f"a condition is a `Bool`, found `{found}`", help=help)
@@ -198,7 +245,7 @@ def _without_else(
 
 
 def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
-    subject = c.infer(node.subject)
+    subject = close_variable(node.subject, c.infer(node.subject))
     remaining = subject
     branches: list[tuple[ast.Expr, Type]] = []
     sound = subject is not ERRONEOUS and subject != NEVER
@@ -230,7 +277,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return Tuple(tuple(map(close, entry)))
     if is_text(type_):
         return STRING
-    if type_ == RANGE:
+    if type_ in (RANGE, BYTES):
         return INT
     if type_ == STREAM:
         return CHUNK

@@ -8,14 +8,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import ast
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from .config import check_value
 from .context import Checker
 from .declarations import FAILED
 from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, PLACE_ARGUMENTS, Rule
 
+# Decorators of other languages.
+ELSEWHERE = {
+    **dict.fromkeys(("dataclass", "dataclasses", "derive"), "drop it: a `struct` compares and prints its fields by itself"),
+    **dict.fromkeys(("staticmethod", "classmethod"), "drop it: a function without `self` belongs to the type: `T::f()`"),
+    "property": "drop it: methods are called with brackets: `x.f()`",
+    **dict.fromkeys(("pytest", "Test", "it"), 'write `@test("what it shows")`'),
+    **dict.fromkeys(("tool", "function_tool"), 'declare it: `tool Name { description: "…", pub fn f(self) -> T { … } }`'),
+    **dict.fromkeys(
+        ("allow", "permissions"), "permissions come from outside: `--allow-net`, or `[permissions]` of Concerto.toml"
+    ),
+    **dict.fromkeys(
+        ("cache", "lru_cache", "memoize"), "keep results in a hashmap: `hashmap seen: HashMap<String, Int> = HashMap::new();`"
+    ),
+}
 Checked = list[tuple[str, dict[str, object]]]
+# Arguments that are handed on as they are written: what they hold depends on what is decorated (testing.py).
+UNREAD = frozenset((("test", "cases"),))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
@@ -25,7 +41,9 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
     for node in decorators:
         name = node.name.text
         if name not in DECORATOR_PLACES:
-            help = did_you_mean(name, DECORATOR_PLACES)
+            there = listed("decorators", [f"@{known}" for known, places in DECORATOR_PLACES.items() if place in places])
+            there = there or f"drop it: {_article(place)} {place} takes none"
+            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATOR_PLACES) or there
             c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
         elif place not in DECORATOR_PLACES[name]:
             places = ", ".join(DECORATOR_PLACES[name])
@@ -68,12 +86,15 @@ def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[
             continue
         if key not in rules:
             assert argument.name is not None
-            help = did_you_mean(key, rules)
+            help = did_you_mean(key, rules) or (f"it takes `({', '.join(order)})`" if order else f"write `@{name}` alone")
             c.report("E4001", argument.name.span, f"`@{name}` has no argument `{key}`", help=help)
         elif key in given:
             c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", first=places[key], help="keep one of them")
         else:
             places[key] = argument.span
+            if (name, key) in UNREAD:
+                given[key] = argument.value
+                continue
             given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
     required = DECORATOR_REQUIRED.get(name)
     if required is not None and required not in given and not node.arguments:

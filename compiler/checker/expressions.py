@@ -335,7 +335,7 @@ WIDER = {"element": "Array<Any>", "key": "Map<Any, …>", "value": "Map<String, 
 
 
 def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -> Type:
-    """The type of the elements of a literal: the expected one, or their join (E2018)."""
+    """The type of the elements of a literal: the expected one, or their join, or E2018; Any for values of a Map without one."""
     if expected.concrete:
         for item in items:
             c.value(item, expected)
@@ -344,6 +344,8 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
     joined: Type = OPEN
     for position, (item, type_) in enumerate(found, 1):
         wider = join(joined, type_)
+        if wider is None and word == "value":
+            return ANY
         if wider is None:
             return c.report(
                 "E2018", item.span, f"{word} {position} is `{type_}`, the ones before are `{joined}`",

@@ -6,10 +6,12 @@ Pure data. Must not know: how values are checked (`config`).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..field_words import FIELD_WORDS
+from ..resolver.spelling import nearest
 from ..types import ANY, FLOAT, INT, STRING, Type, array, map_
 
 
@@ -20,6 +22,7 @@ class Rule:
     type: Type
     words: str
     legal: Callable[[object], bool] = lambda value: True
+    example: Callable[[object], str] = lambda value: "…"  # what may be written in place of an illegal value
 
 
 PROVIDERS = FIELD_WORDS["provider"]
@@ -38,27 +41,65 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Rule:
     def legal(value: object) -> bool:
         return isinstance(value, (int, float)) and (value > low if above else value >= low) and value <= high
 
-    return Rule(FLOAT, words, legal)
+    def example(value: object) -> str:
+        if above:
+            return f"{low + USUAL:g}"
+        return f"{high:g}" if isinstance(value, (int, float)) and value > high else f"{low:g}"
+
+    return Rule(FLOAT, words, legal, example)
+
+
+USUAL = 30  # seconds
 
 
 def whole(low: int) -> Rule:
-    return Rule(INT, f"an Int of at least {low}", lambda value: isinstance(value, int) and value >= low)
+    words = f"an Int of at least {low}"
+    return Rule(INT, words, lambda value: isinstance(value, int) and value >= low, lambda value: str(low))
 
 
 def one_of(*members: str) -> Rule:
     words = "one of " + ", ".join(f'"{m}"' for m in members)
-    return Rule(STRING, words, lambda value: value in members)
+    return Rule(STRING, words, lambda value: value in members, lambda value: f'"{_like(value, members)}"')
+
+
+def _like(value: object, members: Sequence[str]) -> str:
+    """The member that was meant."""
+    if not isinstance(value, str):
+        return members[0]
+    elsewhere = {"sse": "http", "streamable-http": "http", "streamable_http": "http"}.get(value, "")
+    return elsewhere if elsewhere in members else nearest(value, members) or members[0]
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and bool(_ADDRESS.match(value))
+
+
+def _address(value: object) -> str:
+    return f'"https://{str(value).removeprefix("//")}"'
+
+
+_ADDRESS = re.compile(r"https?://[^/]", re.IGNORECASE)
+# O-1.9: what requests are sent to; without its beginning nobody could say how.
+ADDRESS = Rule(STRING, "an address that begins with `https://` or `http://`", _is_address, _address)
 
 
 TEXT = Rule(STRING, "a String")
 DURATION = number(0, above=True)
 # One limit of time, or several by name (O-1.212).
-LIMITS = Rule(FLOAT, "a number above 0, or an object of `connect`, `first`, `idle`, `total`", DURATION.legal)
+LIMITS = Rule(FLOAT, "a number above 0, or an object of `connect`, `first`, `idle`, `total`", DURATION.legal, DURATION.example)
 TEXTS = Rule(array(STRING), "an Array<String>")
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 RETRY_ON = ("rate_limit", "server", "connection", "timeout")
 RETRY_CLASSES = Rule(
     array(STRING), "a subset of " + ", ".join(f'"{r}"' for r in RETRY_ON),
     lambda value: isinstance(value, list) and set(value) <= set(RETRY_ON),
+    lambda value: str([next((r for r in RETRY_ON if str(v).startswith(r)), None) or _like(v, RETRY_ON) for v in _items(value)])
+    .replace("'", '"'),
 )  # fmt: skip
 STRUCTURED = one_of(*FIELD_WORDS["structured"])
 
@@ -78,7 +119,7 @@ RATE_LIMIT: dict[str, Rule] = dict.fromkeys(
 CONNECTION: dict[str, Rule] = {
     "provider": one_of(*PROVIDERS),
     "api_key_env": TEXT,
-    "base_url": TEXT,
+    "base_url": ADDRESS,
     "default_model": TEXT,
     "models": Rule(map_(STRING, STRING), "a Map<String, String>"),
     "timeout": LIMITS,
@@ -121,7 +162,7 @@ MCP: dict[str, Rule] = {
     "transport": one_of(*FIELD_WORDS["transport"]),
     "command": TEXT,
     "args": TEXTS,
-    "url": TEXT,
+    "url": ADDRESS,
     "timeout": DURATION,
     "env": Rule(map_(STRING, STRING), "a Map<String, String>"),
 }
@@ -132,6 +173,8 @@ MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
 PREDECLARED: dict[str, dict[str, object]] = {
     "openai": {"provider": "openai"},
     "anthropic": {"provider": "anthropic"},
+    "google": {"provider": "google"},
+    "ollama": {"provider": "ollama"},
     "offline": {"provider": "offline", "default_model": "offline-1"},
 }
 
@@ -166,7 +209,7 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
     "describe": {"text": TEXT},
     "partial": {},
     "coerce": {},
-    "test": {"description": TEXT},
+    "test": {"description": TEXT, "cases": Rule(array(ANY), "an array of cases")},
     "expect_fail": {"part": TEXT},
     "effect": {"class": one_of("pure", "idempotent", "once")},
 }

@@ -10,6 +10,7 @@ from ..symbols import FunctionSymbol
 from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
 from .contexts import check_clauses
+from .control import settle_lets
 from .impls import in_impl
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
@@ -48,7 +49,8 @@ def _check_main(c: Checker, symbol: FunctionSymbol) -> None:
         written = str(Function(tuple(symbol.parameters), symbol.result))
         c.report(
             "E1013", symbol.declaration.name.span, f"`main` has the signature `{written}`",
-            help="write `fn main() { }` or `fn main() -> Result<Nil, Error> { }`",
+            help="write `fn main() { }` or `fn main() -> Result<Nil, Error> { }`"
+            + ("; the arguments are `std::env::args()`" if symbol.parameters else ""),
         )  # fmt: skip
 
 
@@ -79,6 +81,7 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
             parameter.binding.type = type_
     check_clauses(c, symbol)
     body(c, node.body, symbol.result, node.name)
+    settle_lets(c)
     record(target)
     c.targets, c.loops = outer
 

@@ -10,14 +10,14 @@ from ...vm.builtins.std import STD_PREFIX
 from .. import ast
 from ..decisions import BuiltinCall
 from ..symbols import EnumSymbol, StdFunctionSymbol, StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union
+from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union
 from .arguments import infer_all
 from .builtins import call_row
 from .context import Checker, Expected
 from .relations import ERRONEOUS
 from .types import written_type
 
-SCALARS = (STRING, INT, FLOAT, BOOL, NIL, ANY, RANGE)
+SCALARS = (STRING, INT, FLOAT, BOOL, NIL, ANY, RANGE, BYTES)
 COLLECTIONS = ("Array", "Map", "Option", "Result", "Set", "Queue", "Stack")
 
 

@@ -115,7 +115,8 @@ def _check_fields(
     missing = [name for name, _, optional in fields if not optional and name not in given]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
-        c.report("E2012", node.span, f"`{made}` lacks {listed}", help="give them, or supply the rest by `..base`")
+        added = ", ".join(f"{name}: …" for name in missing)
+        c.report("E2012", node.span, f"`{made}` lacks {listed}", help=f"add `{added}`, or supply the rest by `..base`")
     return made
 
 

@@ -18,6 +18,7 @@ from .declarations import FAILED
 from .decorators import check_decorators
 from .fields import MCP, MCP_CARRIED, MCP_FIELDS
 from .functions import declare_signature
+from .json_sizes import check_size
 from .orchestration import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import without_json
@@ -114,6 +115,8 @@ def _result(c: Checker, server: McpSymbol, method: FunctionSymbol) -> StructSymb
         help = f"write `Option<{offending.inner}>`" if isinstance(offending, Nilable) else "a server gives what JSON can hold"
         c.report("E4020", node.result.span, f"`{offending}` has no JSON form", help=help)
         type_ = ANY
+    elif node.result is not None:
+        check_size(c, type_, node.result.span)
     name = ast.Ident(span=node.name.span, text="value")
     written = node.result or ast.NamedType(span=node.name.span, path=[name], arguments=None)
     field = ast.Field(span=node.name.span, name=name, type=written, default=None)

@@ -40,26 +40,30 @@ from .attaching import check_allowed
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
+from .emits import answer_in
 from .facts import check_facts, misplaced_word
 from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
 from .memory import check_role
 from .memory_learn import check_topic
-from .mismatch import absent_help
+from .mismatch import absent_help, nilable_help
+from .open_types import learn, open_local
 from .places import fields_of, root_of
-from .relations import ERRONEOUS, fits, generic, is_memory, is_text, nilable
+from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, nilable
+from .signatures import Bindings, signature_of, substitute, unify
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view")
+UNWRAPPING = ("unwrap", "unwrap_or", "unwrap_or_else", "expect")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    receiver = _receiver(c, node)
+    receiver = _receiver(c, node, expected)
     name = node.name.text
     if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
@@ -102,10 +106,11 @@ def _of_trait(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Cho
     return _declared(c, node, receiver, chosen, expected)
 
 
-def _receiver(c: Checker, node: ast.MethodCall) -> Type:
+def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     """The receiver's type. It was typed as a place that is written if its method may do that; if the method does not, a Map's
     `.name` is what it is when it is read: a value or nil (L-3.7.2)."""
-    receiver = c.infer(node.receiver)
+    inside = expected if node.name.text in UNWRAPPING else FREE
+    receiver = c.infer(node.receiver, answer_in(node.receiver, inside))
     field = node.receiver
     while isinstance(field, ast.GroupExpr):
         field = field.inner
@@ -207,15 +212,25 @@ def _field_call(c: Checker, node: ast.MethodCall) -> Type:
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     _may_change(node)
-    help = _inside_help(receiver, node.name.text) or _method_help(c, receiver, node.name.text, node.span)
+    help = _joined(c, node, receiver) or _inside_help(receiver, node.name.text)
+    help = help or _method_help(c, receiver, node.name.text, node.span)
     return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
+
+
+def _joined(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
+    """`",".join(xs)`."""
+    if node.name.text != "join" or not is_text(receiver) or len(node.arguments) != 1:
+        return None
+    return f"write `{c.text(node.arguments[0].value)[1:-1]}.join({c.text(node.receiver)[1:-1]})`"
 
 
 def _inside_help(receiver: Type, name: str) -> str | None:
     """For a method of the value inside an optional one, and for every method of a `T?`."""
     inside = generic(receiver, "Option") or generic(receiver, "Result")
     of_inside = inside is not None and lookup(kind_of(inside[0]), name) is not None
-    return absent_help(receiver) if of_inside or isinstance(receiver, Nilable) else None
+    if isinstance(receiver, Nilable):
+        return nilable_help(name) or absent_help(receiver)
+    return absent_help(receiver) if of_inside else None
 
 
 def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | None:
@@ -259,10 +274,14 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
+    outer, c.filling = c.filling, node if row.mut else None
     found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
+    c.filling = outer
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
+    if receiver.is_open and open_local(node.receiver) is not None:
+        found = _learned(node, receiver, row, matched.values, found)
     if row.mut:
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "context":
@@ -278,6 +297,19 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _learned(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], found: Type) -> Type:
+    """On a variable whose type is open: a change says it by its arguments (L-3.2.8). What is open in the result is Any."""
+    signature = signature_of(row)
+    bindings: Bindings = {}
+    if row.mut and signature.receiver is not None:
+        unify(signature.receiver, receiver, bindings)
+        for formal, value in zip(signature.parameters, values, strict=False):
+            if value is not None and value.type is not None:
+                unify(formal.type, value.type, bindings)
+        learn(node.receiver, substitute(signature.receiver, bindings))
+    return close(found)
 
 
 def _memory_method(c: Checker, node: ast.MethodCall) -> None:

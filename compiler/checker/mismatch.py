@@ -7,11 +7,47 @@ from __future__ import annotations
 
 import re
 
-from ..types import ANY, FLOAT, INT, PROMPT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
+from .. import ast
+from ..types import (
+    ANY,
+    FLOAT,
+    INT,
+    MESSAGE,
+    PROMPT,
+    RESPONSE,
+    STRING,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Open,
+    Simple,
+    Type,
+    Union,
+    array,
+)  # fmt: skip
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
+
+
+def default_of(type_: Type) -> str:
+    """What may stand behind `??` for a value of the type."""
+    match type_:
+        case Simple(name="Int"):
+            return "0"
+        case Simple(name="Float"):
+            return "0.0"
+        case Simple(name="Bool"):
+            return "false"
+        case Simple(name="String"):
+            return '""'
+        case Generic(name="Array"):
+            return "[]"
+        case Generic(name="Map"):
+            return "{}"
+    return "default"
 
 
 def absent_help(type_: Type) -> str | None:
@@ -20,10 +56,17 @@ def absent_help(type_: Type) -> str | None:
         case Generic(name="Result"):
             return "add `?`, or use `match`"
         case Generic(name="Option"):
-            return "add `?`, use `??` with a default, or `match`"
+            return f"add `?`, write `x ?? {default_of(type_.arguments[0])}` for a default, or `match`"
         case Nilable():
-            return "use `??` with a default, or `match`"
+            return f"write `x ?? {default_of(type_.inner)}` for a default, or `match`"
     return None
+
+
+def nilable_help(method: str) -> str | None:
+    """For a method of Options that is called on a `T?`."""
+    default = dict.fromkeys(("unwrap", "unwrap_or", "unwrap_or_else", "expect"), "x ?? default")
+    what = {"is_some": "x != nil", "is_none": "x == nil", **default}
+    return f"write `{what[method]}`: {ABSENCE_OF_NILABLE}" if method in what else None
 
 
 def condition_help(found: Type) -> str:
@@ -39,7 +82,35 @@ def condition_help(found: Type) -> str:
             return "ask `is_ok()`"
         case Nilable():
             return "compare it: `!= nil`"
+        case Generic(name="Array" | "Map" | "Set" | "Stack" | "Queue"):
+            return "ask `!xs.is_empty()`"
     return "compare it, or cast it: `as Bool`"
+
+
+def negated_help(found: Type) -> str:
+    """What makes a Bool of the absence of a value of another type, for `!x`."""
+    match found:
+        case Simple(name="Int"):
+            return "compare it: `== 0`"
+        case Simple(name="String"):
+            return "compare it: `== \"\"`"
+        case Generic(name="Option"):
+            return "ask `is_none()`"
+        case Generic(name="Result"):
+            return "ask `is_err()`"
+        case Nilable():
+            return "compare it: `== nil`"
+        case Generic(name="Array" | "Map" | "Set" | "Stack" | "Queue"):
+            return "ask `xs.is_empty()`"
+    return "compare it, or cast it: `!(x as Bool)`"
+
+
+# Which of the two kinds of absence is meant, where one stands for the other (L-3.3.5).
+ABSENCE_OF_NILABLE = "a `T?` is the value itself or `nil`"
+
+
+def generic_name(type_: Type) -> str:
+    return type_.name if isinstance(type_, Generic) else ""
 
 
 TEXT_FOR_ERROR = "use `throw`, or make an error: `RuntimeError::new(…)`"
@@ -58,6 +129,17 @@ def number_help(text: str | None, wanted: Type) -> str:
     return f"write a number literal, or parse the text: `.{method}()?`"
 
 
+# Parameters that count milliseconds, where people write seconds.
+MILLISECONDS = ("parameter `ms`", "parameter `timeout_ms`")
+
+
+def milliseconds_help(node: ast.Expr, text: str) -> str:
+    """For a Float where milliseconds are asked for: a cast would make 0 of half a second."""
+    if isinstance(node, ast.FloatLiteral) and (node.value * 1000).is_integer():
+        return f"it counts milliseconds: `{int(node.value * 1000)}`"
+    return f"it counts milliseconds: `({text} * 1000.0) as Int`"
+
+
 def explain(found: Type, wanted: Type) -> str | None:
     """What usually helps when `found` stands where `wanted` is expected."""
     match found, wanted:
@@ -70,7 +152,7 @@ def explain(found: Type, wanted: Type) -> str | None:
         case _, _ if found == RESPONSE and wanted == STRING:
             return "add `.text`"
         case Generic(name="Option", arguments=(Open(),)), Nilable():
-            return "write `nil` in place of `None`"
+            return f"write `nil` in place of `None`: {ABSENCE_OF_NILABLE}"
         case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
             return TEXT_FOR_ERROR
         case _, Nominal(kind="trait"):
@@ -78,11 +160,19 @@ def explain(found: Type, wanted: Type) -> str | None:
         case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
             return TEXT_FOR_ERROR
         case Generic(name="Option"), Nilable() if found.arguments[0] == wanted.inner:
-            return "write `… ?? nil`"
+            return f"write `… ?? nil`: {ABSENCE_OF_NILABLE}"
+        case Generic(name="Result"), Nominal() if found.arguments[0] == RESPONSE and wanted.kind == "schema":
+            return f"write `.execute_with_schema<{wanted}>(…)?`"
+        case Generic(name="Result"), _ if found.arguments[0] == RESPONSE and generic_name(wanted) != "Result":
+            return f"write `.execute_with_schema<{wanted}>(…)?` for a schema, `.execute(…)?.text` for its text"
+        case _, Generic(name="Array") if wanted == array(MESSAGE) and found == STRING:
+            return "write `.execute(…)`, which takes a String"
+        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY) and not isinstance(found, Generic):
+            return "write it in brackets: `[…]`"
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
-            return "use `?`, `??` with a default, or `match`"
+            return f"write `… ?? {default_of(wanted)}` for a default, `…?` to hand the absence on, or `match`"
         case Nilable(), _ if found.inner == wanted:
-            return "use `??` with a default, or `match`"
+            return f"write `… ?? {default_of(wanted)}` for a default, or `match`"
         case _, Generic(name="Result") if wanted.arguments[0] == found:
             return "wrap it: `Ok(…)`"
         case _, Generic(name="Result") if wanted.arguments[1] == found:
@@ -96,7 +186,7 @@ def explain(found: Type, wanted: Type) -> str | None:
     if wanted == STRING:
         return "convert it: `.to_string()` or `${…}`"
     if wanted == INT and found == FLOAT:
-        return "cast it: `as Int`"
+        return "cast it: `as Int` drops the fraction, `.round()` rounds"
     if wanted in (INT, FLOAT) and found == STRING:
         return number_help(None, wanted)
     return None

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
+from ..types import ANY, BOOL, BYTES, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .comparisons import comparable, lift
 from .context import FREE, Checker, Expected, ExpressionRule
-from .mismatch import absent_help, condition_help
+from .mismatch import absent_help, condition_help, negated_help
+from .propagation import cast_fails
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
 
@@ -24,7 +25,7 @@ def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
     found = c.infer(node.operand)
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
     if found not in legal:
-        help = absent_help(found) if node.operator == "-" else condition_help(found)
+        help = absent_help(found) if node.operator == "-" else negated_help(found)
         return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=help)
     if found is ERRONEOUS:
         return found
@@ -37,7 +38,7 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
-    if node.operator in EQUALITY and (decided := lift(c, node, left, right)) is not None:
+    if node.operator in EQUALITY and (decided := lift(c, node)) is not None:
         return decided
     result = operator_type(node.operator, left, right)
     if result is None:
@@ -45,16 +46,43 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     return result
 
 
+# What joins collections, by operator elsewhere and type.
+JOINING = {
+    ("*", "Array"): "(0..n).map(|_| x)", ("+", "Array"): "xs.concat(ys)", ("-", "Array"): "xs.filter(|x| !ys.contains(x))",
+    ("+", "Map"): "a.merge(b)", ("+", "Set"): "a.union(b)", ("-", "Set"): "a.difference(b)",
+}  # fmt: skip
+
+
+def kind_name(type_: Type) -> str:
+    return type_.name if isinstance(type_, Generic) else ""
+
+
+def _chained_help(c: Checker, node: ast.Expr) -> str | None:
+    """`a < b < c`."""
+    if not isinstance(node, ast.Binary) or not isinstance(node.left, ast.Binary):
+        return None
+    first, middle, last = (c.text(part)[1:-1] for part in (node.left, node.left.right, node.right))
+    return f"write `{first} && {middle} {node.operator} {last}`"
+
+
 def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
     help = absent_help(left) or absent_help(right)
-    if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)):
+    if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)) and BYTES not in (left, right):
         help = "use `${…}` or `.to_string()`"
+    elif help is None and operator == "+" and BYTES in (left, right):
+        help = "bytes are added to bytes: `.to_bytes()` makes them of a text"
     elif help is None and NIL in (left, right):
         help = "a function without `-> T` returns nothing, which is `nil`"
     elif help is None and operator == "*" and is_text(left) and right == INT:
         help = "write `.repeat(n)`"
     elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
         help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
+    elif help is None and operator in ORDER and left == BOOL:
+        help = _chained_help(c, node)
+    elif help is None and (joined := JOINING.get((operator, kind_name(left)))) is not None:
+        help = f"write `{joined}`"
+    elif help is None and operator == "||" and BOOL not in (left, right):
+        help = "`||` takes Bools; for a default write `if x == \"\" { default } else { x }`, of what may be absent `x ?? default`"
     elif help is None and operator in LOGIC:
         help = condition_help(right if left == BOOL else left)
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)
@@ -84,6 +112,8 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
     if operator == "+" and STRING in (left, right):
         other = right if left == STRING else left
         return STRING if other in (STRING, ANY, NEVER) else None
+    if operator == "+" and left == BYTES and right in (BYTES, NEVER):
+        return BYTES
     if ANY in (left, right):
         return ANY
     if right == NEVER:
@@ -150,7 +180,18 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
         structural = isinstance(c.declared(target), StructSymbol) and generic(found, "Map") is not None
         help = "use `json::parse_as` or `parse_schema`" if structural else None
         return c.report("E2024", node.span, f"`{found}` cannot be cast to `{target}`", help=help)
+    if c.in_try and _may_fail(found, target):
+        cast_fails(c, node)
     return target
+
+
+def _may_fail(found: Type, target: Type) -> bool:
+    """Whether some value of the type has no cast."""
+    if target in (STRING, BOOL, ANY) or found in (target, NEVER):
+        return False
+    if target in NUMBERS:
+        return found == ANY or is_text(found)
+    return not (isinstance(target, Union) and fits(found, target))
 
 
 _LITERALS = (ast.ArrayExpr, ast.MapExpr, ast.TupleExpr, ast.Closure)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import ast
+from ..resolver.everyday import FIELDS
 from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..source import Span
@@ -133,6 +134,8 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
     duplicates(c, owner, [entry.key for entry in node.entries])
+    if node.kind == "agent":
+        _written_as_agent(c, node)
     connection = _provider(c, symbol, owner)
     for entry in node.entries:
         name = entry.key.text
@@ -143,6 +146,18 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
             unknown_key(c, owner, entry.key, MODEL_FIELDS)
     if connection is not None:
         _check_model_against(c, symbol, owner, connection)
+
+
+def _written_as_agent(c: Checker, node: ast.Config) -> None:
+    """W0021, with the declaration as it should be (O-1.260)."""
+    sources = c.sources[node.span.file].text
+    values = [sources[entry.value.span.start : entry.value.span.end] for entry in node.entries]
+    if any("\n" in value for value in values):
+        help = "write `model` in place of `agent`, and `base` in place of its field `model`"
+    else:
+        fields = ", ".join(f"{entry.key.text}: {value}" for entry, value in zip(node.entries, values, strict=True))
+        help = f"write `model {node.name.text} {{ {fields} }}`"
+    c.report("W0021", node.name.span, f"`{node.name.text}` is a model written as an agent", help=help)
 
 
 def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
@@ -225,10 +240,10 @@ def _knowledge(c: Checker, value: ast.Expr) -> None:
 def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:
     """E4007: no model id; E4006: a field that the connection's API cannot carry (O-1.93)."""
     node = symbol.declaration
-    if "base" not in symbol.fields and "default_model" not in connection:
-        c.report(
-            "E4007", node.name.span, f"{owner} has no model id", help="give `base`, or `default_model` of the connection"
-        )
+    told = any("base" in FIELDS.get(entry.key.text, ()) for entry in node.entries)  # `model: "…"`: the unknown field says it
+    if "base" not in symbol.fields and "default_model" not in connection and not told:
+        help = 'add `base: "…"` with the id of a model, or `default_model` to the connection'
+        c.report("E4007", node.name.span, f"{owner} has no model id", help=help)
     stop = symbol.fields.get("stop_sequences")
     if stop is not None and _api(connection) == "responses" and connection.get("unsupported") != "drop":
         c.report(

@@ -23,7 +23,25 @@ from ..symbols import (
     Symbol,
     VariantSymbol,
 )
-from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, OPEN, STRING, Nilable, Nominal, Tuple, Type, Union, array, error
+from ..types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    OPEN,
+    STRING,
+    Generic,
+    Nilable,
+    Nominal,
+    Simple,
+    Tuple,
+    Type,
+    Union,
+    array,
+    error,
+)
 from .context import Checker
 from .exhaustiveness import uncovered
 from .generics import parts_in, shape_in
@@ -68,7 +86,27 @@ def matches_nil_only(node: ast.Pattern) -> bool:
 
 
 def cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type) -> None:
-    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=f"match what a `{type_}` may be")
+    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=_arms_of(type_))
+
+
+def _arms_of(type_: Type) -> str:
+    """The patterns of a type that has parts, to be written as they stand."""
+    match type_:
+        case Generic(name="Result"):
+            return "write `match r { Ok(v) => …, Err(e) => … }`, or `let v = r?;`"
+        case Generic(name="Option"):
+            return "write `match x { Some(v) => …, None => … }`"
+        case Nilable():
+            return "write `match x { nil => …, v => … }`"
+        case Tuple():
+            return f"write `({', '.join('abcdefgh'[: len(type_.items)])})`"
+        case Generic(name="Array"):
+            return "write `[first, ..]`, or a name for the whole"
+        case Simple(name="Bool"):
+            return "write `true` or `false`"
+        case Simple():
+            return "write a value of it, a range `1..=5`, or a name for the whole"
+    return "write a name for the whole, or its variants and fields"
 
 
 def _set_local(c: Checker, place: ast.Node, local: Local | None, type_: Type) -> None:

@@ -12,23 +12,24 @@ from ..decisions import FieldByName, FieldByPosition, FieldOfError
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean, listed
 from ..symbols import ConstSymbol, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
-from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
+from ..types import ANY, BYTES, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .contexts import slot_in, slot_member
 from .generics import parts_in
 from .impls import find_method
 from .mismatch import absent_help
+from .open_types import learn, learn_from_assignment, open_local
 from .operators import operand_error, operator_type
 from .privacy import private_fields
 from .records import RECORD_FIELDS
-from .relations import ERRONEOUS, generic, is_text, join_all, nilable
+from .relations import ERRONEOUS, close, generic, is_text, join_all, nilable
 
 # ---------------------------------------------------------------- reading
 
 
 def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
-    receiver = c.infer(node.receiver)
+    receiver = _known_receiver(c, node)
     name = node.name.text
     found = _member(c, node, receiver, name)
     if found is not None and node.type_arguments is None:
@@ -159,8 +160,18 @@ def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
     return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}", help=f"elements are {elements}")
 
 
-def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
+    """The type of the receiver; of a variable whose type is open yet, parts are Any, and stay so where one is written through."""
     receiver = c.infer(node.receiver)
+    if receiver.is_open and open_local(node.receiver) is not None:
+        receiver = close(receiver)
+        if node in c.links:
+            learn(node.receiver, receiver)
+    return receiver
+
+
+def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+    receiver = _known_receiver(c, node)
     keys = generic(receiver, "Map")
     found = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
     if receiver in (ANY, NEVER) or found is ERRONEOUS:
@@ -189,7 +200,7 @@ def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> 
 def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
     """Stores and collections with keys are asked by methods."""
     if lookup(kind_of(receiver), "get") is None:
-        return "strings, arrays, tuples, ranges and maps have elements"
+        return "strings, bytes, arrays, tuples, ranges and maps have elements"
     what, key = c.text(node.receiver)[1:-1], c.text(node.index)[1:-1]
     writes = f", write with `{what}.set({key}, …)`" if lookup(kind_of(receiver), "set") is not None else ""
     return f"read with `{what}.get({key})`{writes}"
@@ -202,6 +213,8 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
         return items[0] if by_int and found != ANY else receiver if by_range else ANY if by_int else None
     if is_text(receiver):
         return STRING if by_int or by_range else None
+    if receiver == BYTES:
+        return INT if by_int else BYTES if by_range else None
     if receiver == RANGE:
         return INT if by_int else None
     if isinstance(receiver, Tuple) and by_int:
@@ -216,6 +229,8 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     c.written(node.target)
+    if node.operator == "=":
+        _learn(c, node)
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     require_mutable(c, node.target)
@@ -245,6 +260,15 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     return target
 
 
+def _learn(c: Checker, node: ast.Assign) -> None:
+    """An assignment may be what says the type of a variable (L-3.2.8): its value is typed first then."""
+    place = _ungrouped(node.target)
+    whole = place.receiver if isinstance(place, (ast.Index, ast.FieldAccess)) else place
+    if open_local(whole) is not None:
+        key = c.infer(place.index) if isinstance(place, ast.Index) else None
+        learn_from_assignment(place, key, c.infer(node.value))
+
+
 def _described(target: ast.Expr) -> str:
     inner = _ungrouped(target)
     if isinstance(inner, ast.PathExpr):
@@ -263,7 +287,7 @@ def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
     inner = _ungrouped(target)
     if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
         receiver = inner.receiver.type
-        if is_text(receiver) or receiver == RANGE or inner.index.type == RANGE:
+        if is_text(receiver) or receiver in (RANGE, BYTES) or inner.index.type == RANGE:
             c.report(
                 "E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned",
                 help="make a new value and assign the whole",

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ...vm.values.errors import is_family
 from .. import ast
-from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError
+from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError, ToMessage
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
+from .emits import answer_in
 from .families import foreign_error, never_caught
 from .implementing import implementations_of, implements
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
@@ -48,7 +49,7 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
 def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
     """The error must suit the error side of the target (L-3.12.3)."""
     coercion = convert_error(raised.type, wanted)
-    if isinstance(coercion, (_Mismatch, ToError)):
+    if isinstance(coercion, (_Mismatch, ToError, ToMessage)):
         through = from_function(c, raised.type, wanted)
         if through is not None:
             return ThroughFrom(through)
@@ -58,6 +59,7 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
         help = "add a `catch`" if code == "E3015" else by_impl
         c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
         return None
+    c.note_message(raised.node.span, raised.type, coercion)
     foreign_error(c, raised.node.span, raised.type, wanted)
     return coercion
 
@@ -104,6 +106,12 @@ def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
         c.report("W0003", node.span, f"the `{found}` is not used", help="use `?`, `match`, or `let _ = …;`")
 
 
+def cast_fails(c: Checker, node: ast.Cast) -> None:
+    """A cast in a `try` raises its failure there, if a clause takes it (L-3.5.8)."""
+    node.catchable = True
+    c.target.raised.append(Raise(node, error("RuntimeError"), "as"))
+
+
 def uncaught_value(c: Checker, node: ast.Let) -> None:
     """W0017: the last call of a `try` whose value a `let` keeps is that value, Err or not; its `catch` never sees it."""
     value = node.value
@@ -139,7 +147,7 @@ def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
 
 
 def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
-    found = c.infer(node.operand)
+    found = c.infer(node.operand, answer_in(node.operand, expected))
     sides = generic(found, "Result")
     if sides:
         node.failure = leave(c, Raise(node, ANY if sides[1] == OPEN else sides[1], "?"))
@@ -232,7 +240,11 @@ def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: E
         branches.append((clause.body, _body(c, clause.body, expected)))
     for raised in target.raised:
         if not any(covers(clause, raised.type) for clause in node.catches):
-            coercion = leave(c, Raise(raised.node, raised.type, "try"))
+            if raised.by == "as" and not c.in_try:
+                raised.node.catchable = False  # type: ignore[attr-defined]
+                continue
+            by = raised.by if raised.by == "as" else "try"
+            coercion = leave(c, Raise(raised.node, raised.type, by))
             if coercion is not None and (raised.type, coercion) not in rethrow:
                 rethrow.append((raised.type, coercion))
     node.rethrow = rethrow

@@ -42,7 +42,29 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Dominant": {"value": ANY, "frequency": FLOAT},
     "Observed": {"key": STRING, "count": INT, "items": array(map_(STRING, ANY))},
     "Emit": {"channel": STRING, "payload": ANY},
+    "ModelUsage": {
+        **dict.fromkeys(
+            (
+                "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning",
+                "tokens_estimated",
+            ),
+            INT,
+        ),  # fmt: skip
+        "cost": FLOAT, "unpriced": INT,
+    },
+    "BudgetLeft": {
+        "tokens": Nilable(INT), "cost": Nilable(FLOAT), "model_calls": Nilable(INT), "steps": Nilable(INT),
+        "seconds": Nilable(FLOAT),
+    },
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
+    "Url": {
+        "scheme": STRING, "user": Nilable(STRING), "host": STRING, "port": Nilable(INT), "path": STRING,
+        "query": Nilable(STRING), "fragment": Nilable(STRING),
+    },
+    "DateTime": {
+        "year": INT, "month": INT, "day": INT, "hour": INT, "minute": INT, "second": INT, "millisecond": INT,
+        "offset_minutes": INT, "zone": STRING,
+    },
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
 

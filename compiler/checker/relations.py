@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ...vm.values.errors import nearest_family
-from ..decisions import CheckAny, Coercion, FromOption, ToError, ToFloat, ToOption, ToPrompt
+from ..decisions import CheckAny, Coercion, ErrToMessage, FromOption, ToError, ToFloat, ToMessage, ToOption, ToPrompt
 from ..types import (
     ANY,
     ERROR,
@@ -133,6 +133,8 @@ def convert(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
 
 
 def _to_prompt(found: Type, wanted: Type) -> Coercion | _Mismatch:
+    if wanted == STRING and is_error(found):
+        return ToMessage()
     return ToPrompt() if wanted == PROMPT and is_text(found) else MISMATCH
 
 
@@ -153,6 +155,8 @@ def _to_generic(found: Type, wanted: Generic) -> Coercion | None | _Mismatch:
         parts = zip(found.arguments, wanted.arguments, strict=False)
         if all(part_fits(a, b) for a, b in parts):
             return None
+        if wanted.name == "Result" and is_error(found.arguments[1]) and wanted.arguments[1] == STRING:
+            return ErrToMessage() if part_fits(found.arguments[0], wanted.arguments[0]) else MISMATCH
     if wanted.name != "Option":
         return MISMATCH
     if found == NIL:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .. import ast
 from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
+from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
 from .context import Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
@@ -161,7 +161,7 @@ def instance_fault(c: Checker, type_: Nominal) -> str | None:
 
 def without_json(c: Checker, type_: Type) -> Type | None:
     """The part of a field type that JSON cannot carry (O-2.5 to O-2.10)."""
-    if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY) or isinstance(type_, Union):
+    if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY, BYTES) or isinstance(type_, Union):
         return None
     if isinstance(type_, Generic):
         return _generic_without_json(c, type_)
@@ -188,10 +188,11 @@ def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
 
 
 def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
-    """A struct is fine if its fields are; one met again on the way is being looked at already."""
-    if symbol in c.visiting:
+    """A struct is fine if its fields are; one that was met before is fine, or was reported."""
+    if symbol in c.visited:
         return None
-    c.visiting.append(symbol)
+    c.visited.add(symbol)
     found = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
-    c.visiting.pop()
+    if found is not None:
+        c.visited.discard(symbol)
     return found

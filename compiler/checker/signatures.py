@@ -51,7 +51,7 @@ class BuiltinSignature:
 
 _SIMPLE = {
     "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
-    "range": "Range",
+    "range": "Range", "bytes": "Bytes",
 }  # fmt: skip
 _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",

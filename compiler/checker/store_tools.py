@@ -10,6 +10,7 @@ from .. import ast
 from ..symbols import HashMapSymbol, LedgerSymbol, ModelSymbol, StructSymbol
 from ..types import Generic, Nominal
 from .context import Checker
+from .json_sizes import check_size
 from .schemas import fold_nested_defaults, without_json
 from .tools import check_wire_name
 
@@ -47,6 +48,7 @@ def _declare_entry(c: Checker, store: HashMapSymbol, value: ast.Expr) -> None:
             what = f"`{offending}` has no JSON form: a model cannot use the hashmap `{store.name}`"
             c.report("E4020", value.span, what, help="keep values in it that a schema can hold, or write a tool of your own")
             return
+        check_size(c, type_, value.span)
         entry.fields.append((name, type_, None, False))
     fold_nested_defaults(c, entry)
     store.entry = entry

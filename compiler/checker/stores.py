@@ -16,7 +16,7 @@ from .types import written_type
 HASHMAP_FORM = "hashmap h: HashMap<String, Int> = HashMap::new();"
 LEDGER_FORM = "ledger l: Ledger = Ledger::new();"
 FORMS = {"HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_FORM, "LedgerRef": LEDGER_FORM}
-DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range")
+DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 
 def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:

@@ -88,17 +88,20 @@ def value_type(type_: Type) -> Type:
 
 # ---------------------------------------------------------------- forms
 
+AT_START = "await it in a function: `fn main() { … }`"
+
 
 def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     if not any(target.asynchronous for target in c.targets):
-        help = "`async fn`" if c.function_target.kind != "none" else None
+        name = c.function_target.name.strip("`")
+        help = f"declare it `async`: `async fn {name}`" if c.function_target.kind != "none" else AT_START
         c.report("E3016", node.span, "`await` outside async code", help=help)
     if node.tasks is not None:
         c.concurrent.append(node.tasks)
         types = [value_type(body(c, task)) for task in node.tasks]
         ends_in_vain(c, node, node.tasks, "(await (f(), g()))?")
         return Tuple(tuple(types))
-    answer = awaited_emit(c, node.operand)
+    answer = awaited_emit(c, node.operand, expected)
     if answer is not None:
         return answer
     _one_array(c, node.operand, "await (f(), g())")

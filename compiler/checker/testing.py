@@ -5,6 +5,8 @@ Must not know: how tests are run, what a mock answers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
@@ -12,6 +14,7 @@ from ..symbols import AgentSymbol, FunctionSymbol, McpSymbol, ModelSymbol, TestI
 from ..types import ANY, STRING, Generic, Type, array, map_
 from .config import duplicates, unknown_key
 from .context import FREE, Checker, Expected
+from .declarations import at_module_level, folded
 from .decorators import Checked
 from .relations import ERRONEOUS
 from .scripted import check_script
@@ -34,12 +37,53 @@ def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
             at = next(d.span for d in node.decorators if d.name.text == "expect_fail")
             c.report("E4071", at, "`@expect_fail` stands without `@test`", help="write `@test` too")
         return
-    if node.parameters or node.result is not None or node.type_parameters:
-        what = "parameters" if node.parameters else "a result type" if node.result is not None else "type parameters"
-        c.report("E4070", node.name.span, f"the test `{symbol.name}` has {what}", help=f"write `fn {symbol.name}() {{ … }}`")
+    written = given["test"].get("cases")
+    if (node.parameters and written is None) or node.result is not None or node.type_parameters:
+        what = "a result type" if node.result is not None else "type parameters" if node.type_parameters else "parameters"
+        example = ", ".join("…" for _ in node.parameters)
+        example = f"({example})" if len(node.parameters) > 1 else example
+        with_cases = f"say what they are: `@test(cases: [{example}])`"
+        help = with_cases if what == "parameters" else f"write `fn {symbol.name}() {{ … }}`"
+        c.report("E4070", node.name.span, f"the test `{symbol.name}` has {what}", help=help)
     description = str(given["test"].get("description", symbol.name))
     part = given.get("expect_fail", {}).get("part")
     symbol.test = TestInfo(description, "expect_fail" in given, None if part is None else str(part))
+    if isinstance(written, ast.Expr):
+        symbol.test.cases = list(_cases(c, symbol, written))
+
+
+def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tuple[str, list[ast.Expr]]]:
+    """Of each case its text and its arguments; E4009 for what is no list of them, E4070 without parameters (O-8.26)."""
+    parameters = symbol.declaration.parameters
+    if not isinstance(written, ast.ArrayExpr) or not written.items:
+        message = "`cases` is an array literal of at least one case"
+        c.report("E4009", written.span, message, help="write `cases: [(1, 2), (3, 4)]`")
+        return
+    if not parameters:
+        help = f"write `fn {symbol.name}(x: Int) {{ … }}`, or drop `cases`"
+        c.report("E4070", written.span, f"the test `{symbol.name}` has cases and no parameters", help=help)
+        return
+    for item in written.items:
+        arguments = item.items if isinstance(item, ast.TupleExpr) and len(parameters) > 1 else [item]
+        if len(arguments) != len(parameters):
+            message = f"the case has {_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
+            help = "write `(" + ", ".join(parameter.name.text for parameter in parameters) + ")`"
+            c.report("E4009", item.span, message, help=help)
+            continue
+        for parameter, type_, argument in zip(parameters, symbol.parameters, arguments, strict=True):
+            at_module_level(c, argument, Expected(type_, "E2009", f"`{parameter.name.text}`"))
+            folded(c, argument, "E4009")
+        yield _text(c, item), arguments
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
+
+
+def _text(c: Checker, item: ast.Expr) -> str:
+    """As it is written, on one line."""
+    source = c.sources[item.span.file].text
+    return " ".join(source[item.span.start : item.span.end].split())
 
 
 def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:

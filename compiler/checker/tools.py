@@ -22,6 +22,7 @@ from .context import FREE, Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .fields import TEXT
+from .json_sizes import check_size
 from .keyed import without_key
 from .relations import ERRONEOUS, generic
 from .schemas import fold_nested_defaults, without_json
@@ -120,6 +121,8 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
         if isinstance(offending, Nilable):
             help = f"write `{name}: Option<{offending.inner}>`"
         c.report("E4020", parameter.type.span, f"`{offending}` has no JSON form", help=help)
+    elif parameter.type is not None:
+        check_size(c, type_, parameter.type.span)
     if parameter.default is None:
         return
     if at_module_level(c, parameter.default, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:

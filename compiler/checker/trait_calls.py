@@ -57,10 +57,22 @@ def bounded_names(c: Checker, receiver: Type) -> list[str]:
 # ---------------------------------------------------------------- receivers of known type
 
 
+NAMED = 4  # traits in a message: there may be as many as the source has lines
+
+
 def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
     """Methods of this name that the impls of visible traits give a type; those of invisible ones if there are no others."""
     if kind_head(receiver) is None and not isinstance(receiver, Union):
         return []
+    if not isinstance(receiver, Nominal) or receiver.arguments:  # of others more may be known at the next use
+        return _offered(c, receiver, name, place)
+    key = receiver, name, c.modules.at(place)
+    if key not in c.offers:
+        c.offers[key] = _offered(c, receiver, name, place)
+    return c.offers[key]
+
+
+def _offered(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
     found = [
         (trait, _chosen(c, trait, made, bindings, name))
         for trait in c.traits.get(name, ())
@@ -102,7 +114,9 @@ def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[as
         offers = _fitting(offers, given)
     if len(offers) == 1:
         return offers[0]
-    offered = " and ".join(f"`{trait.name}`" for trait in traits)
+    offered = " and ".join([f"`{trait.name}`" for trait in traits[:NAMED]])
+    if len(traits) > NAMED:
+        offered += f" and {len(traits) - NAMED} more"
     if len(traits) > 1:
         help = " or ".join(f"`{trait.name}::{name.text}(…)`" for trait in traits[:2])
         c.report("E2027", name.span, f"`{name.text}` is offered by the traits {offered}", help=f"write {help}")

@@ -18,7 +18,7 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
+from ..types import ANY, BOOL, BYTES, INT, NIL, STRING, Generic, Simple, Type, Union
 from .bounds import require_bounds
 from .context import Checker
 from .relations import ERRONEOUS, nilable
@@ -70,9 +70,18 @@ def _union(c: Checker, node: ast.UnionType) -> Type:
             continue
         written = written_type(c, member)
         if written is not ERRONEOUS:
-            help = "write `T?` for a value or nil" if written == NIL else "write `T?` for \"or nil\", or declare an enum"
+            help = "write `T?` for a value or nil" if written == NIL else _union_help(node, written)
             return c.report("E2039", member.span, f"a union holds string literals only, not `{written}`", help=help)
     return Union(tuple(members))
+
+
+def _union_help(node: ast.UnionType, written: Type) -> str:
+    """`String | None` and `Int | String`."""
+    names = [member.path[0].text for member in node.members if isinstance(member, ast.NamedType) and len(member.path) == 1]
+    if any(name in ("None", "null", "nil", "undefined", "Nil") for name in names):
+        return f"write `{written}?` for a value or nil"
+    variants = ", ".join(f"{name}({name})" for name in names)
+    return f"write `Any`, or declare what it may be: `enum Either {{ {variants} }}`"
 
 
 def _named(c: Checker, node: ast.NamedType) -> Type:
@@ -176,10 +185,10 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
 
 
 def usable_key(type_: Type) -> bool:
-    return type_ in (STRING, INT, BOOL, ANY) or isinstance(type_, (Union, types.Open))
+    return type_ in (STRING, INT, BOOL, BYTES, ANY) or isinstance(type_, (Union, types.Open))
 
 
 def check_key_type(c: Checker, node: ast.Node, type_: Type) -> None:
-    """Keys are String, Int, Bool, a string union or Any (L-3.1.5)."""
+    """Keys are String, Int, Bool, Bytes, a string union or Any (L-3.1.5)."""
     if not usable_key(type_):
         c.report("E2019", node.span, f"`{type_}` cannot be a key", help="use String, Int or Bool")

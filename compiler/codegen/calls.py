@@ -41,7 +41,7 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
     elif isinstance(target, decisions.ValueCall):
         value_call(g, node, target)
     elif isinstance(target, decisions.ConstructorCall):
-        constructor_call(g, target)
+        constructor_call(g, node, target)
     elif isinstance(target, decisions.VariantCall):
         variant_call(g, target)
     elif isinstance(target, decisions.ErrorCall):
@@ -86,13 +86,18 @@ def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.
     g.emitter.emit("CALL_VALUE", len(target.arguments), len(target.arguments))
 
 
-def constructor_call(g: Generator, target: decisions.ConstructorCall) -> None:
+def constructor_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ConstructorCall) -> None:
     argument = target.arguments[0] if target.arguments else None
+    goes_on = target.name == "Err" and g.module.of_result
+    if goes_on:
+        g.emitter.emit("LOAD", 0)
     if argument is None:
         g.emitter.emit("NIL")
     else:
         g.bound(argument)
-    g.emitter.emit(_CONSTRUCTORS[target.name])
+    if target.name == "Err":
+        g.at(node.span)  # where the error was made
+    g.emitter.emit("ERR_FROM" if goes_on else _CONSTRUCTORS[target.name])
 
 
 def variant_call(g: Generator, target: decisions.VariantCall) -> None:
@@ -310,7 +315,10 @@ def _ask(g: Generator, target: decisions.BuiltinCall) -> None:
         g.emitter.emit("NIL")
     else:
         g.bound(timeout)
-    g.emitter.emit("ASK")
+    if target.answer is not None:
+        g.emitter.emit("ASK_FOR", g.module.pool.type(target.answer))
+    else:
+        g.emitter.emit("ASK")
 
 
 def _channel_and_payload(g: Generator, target: decisions.BuiltinCall) -> None:

@@ -369,7 +369,12 @@ def _inner(type_: t.Type | None) -> t.Type | None:
 @value_of(ast.Cast)
 def cast(g: Generator, node: ast.Cast) -> None:
     g.value(node.operand)
-    g.emitter.emit("CAST", g.module.pool.type(node.type))
+    if not node.catchable:
+        g.emitter.emit("CAST", g.module.pool.type(node.type))
+        return
+    g.at(node.span)
+    g.emitter.emit("TRY_CAST", g.module.pool.type(node.type))
+    g.emitter.emit("TRY")
 
 
 @value_of(ast.Propagate)
@@ -385,7 +390,8 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
 
 
 def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
-    """The value of the Result on the stack; its error leaves, converted if the target wants another one."""
+    """The value of the Result on the stack; its error leaves, converted if the target wants another one, which has come the way
+    of that error."""
     e = g.emitter
     if coercion is not None:
         depth = e.depth
@@ -393,9 +399,10 @@ def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
         e.emit("DUP")
         e.emit("IS_ERR")
         e.jump("JUMP_UNLESS", sound)
+        e.emit("DUP")
         e.emit("UNWRAP")
         g.coerce(coercion)
-        e.emit("THROW")
+        e.emit("ERR_FROM")
         e.mark(sound, depth)
     e.emit("TRY")
 

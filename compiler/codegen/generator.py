@@ -137,9 +137,26 @@ class Generator:
             self.module.prompt_from_text(e)
         elif isinstance(coercion, decisions.ToError):
             e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
+        elif isinstance(coercion, decisions.ToMessage):
+            e.emit("GET_ERROR", self.module.pool.string("message"))
+        elif isinstance(coercion, decisions.ErrToMessage):
+            self._message_of_err()
         elif isinstance(coercion, decisions.ThroughFrom):
             e.emit("SHARE")
             e.emit("CALL", self.module.functions[coercion.function], 1)
+
+    def _message_of_err(self) -> None:
+        """The Result on the stack; its error, if there is one, becomes its message."""
+        e = self.emitter
+        depth = e.depth
+        sound = Label()
+        e.emit("DUP")
+        e.emit("IS_ERR")
+        e.jump("JUMP_UNLESS", sound)
+        e.emit("UNWRAP")
+        self.coerce(decisions.ToMessage())
+        e.emit("ERR")
+        e.mark(sound, depth)
 
     def _from_option(self) -> None:
         e = self.emitter
@@ -223,7 +240,7 @@ class Generator:
 
 
 PLAIN = {
-    "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
+    "Int", "Float", "String", "Bool", "Nil", "Range", "Bytes", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
     "Memory", "KeyedMemory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef",
 }  # fmt: skip
 
@@ -255,6 +272,8 @@ def static_type(expr: ast.Expr) -> t.Type | None:
         return t.option(expr.type)
     if isinstance(coercion, decisions.ThroughFrom):
         return coercion.function.result
+    if isinstance(coercion, decisions.ToMessage):
+        return t.STRING
     type_: t.Type | None = expr.type
     return type_
 

@@ -38,7 +38,9 @@ def _generate(module: Module, receiver: str, name: str) -> None:
     module.functions[symbol] = module.language_methods[receiver, name]
     module.defaults[symbol] = {}
     first = len(module.pending)
+    module.of_result = receiver == "Result"
     function_body(module, symbol)
+    module.of_result = False
     for pending in module.pending[first:]:
         pending.flags |= im.F_HIDDEN
     module.pending[-1].name = f"{receiver}::{name}"

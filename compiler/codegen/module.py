@@ -54,6 +54,7 @@ class Module:
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
     wanted: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
+    of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
     computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants

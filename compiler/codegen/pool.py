@@ -171,5 +171,5 @@ _ANY = t.ANY
 _HANDLES = {"model": t.MODEL_REF, "tool": t.TOOL_REF}  # what declarations with a type of their own are at run time
 _SIMPLE: dict[str, list[Any]] = {
     "Int": ["int"], "Float": ["float"], "String": ["string"], "Bool": ["bool"], "Nil": ["nil"], "Any": ["any"],
-    "Range": ["range"], "never": ["any"], "Memory": ["handle", "MemoryRef"],
+    "Range": ["range"], "Bytes": ["bytes"], "never": ["any"], "Memory": ["handle", "MemoryRef"],
 }  # fmt: skip

@@ -57,10 +57,12 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for promised in checked.promised:
         declare_function(module, promised)
     declare_implementations(module, checked)
-    for struct in (*checked.structs, *checked.schemas):
-        declare_field_defaults(module, struct)
-    for member in (member for enum in checked.enums for member in enum.members):
-        declare_field_defaults(module, member)
+    with_fields: list[symbols.StructSymbol | symbols.VariantSymbol] = [*checked.structs, *checked.schemas]
+    with_fields += [member for enum in checked.enums for member in enum.members]
+    for owner in with_fields:
+        declare_field_defaults(module, owner)
+    for owner in with_fields:  # a default may make a value of what is declared later
+        field_default_functions(module, owner)
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:
@@ -75,6 +77,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         computed_function(module, model)
     for schema in checked.schemas:
         validator_functions(module, schema)
+    tests = test_entries(module, checked)
     init = initialisation(module, checked)
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
@@ -94,7 +97,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         ],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
         [memory_entry(module, m) for m in checked.memories], context_entries(module, checked),
-        [pipeline_entry(module, p) for p in checked.pipelines], test_entries(module, checked),
+        [pipeline_entry(module, p) for p in checked.pipelines], tests,
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         module.local_names(),
         [source.text for source in sources],
@@ -175,17 +178,21 @@ def option_type(type_: t.Type, optional: bool) -> t.Type:
 
 
 def declare_field_defaults(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
-    """Each field default as a hidden function without parameters (L-5.10.1)."""
-    module.field_defaults[symbol] = {}
-    for index, (name, type_, default, _) in enumerate(symbol.fields):
-        if default is not None:
-            number = module.pool.reserve_function()
-            module.field_defaults[symbol][index] = number
-            g = Generator(module, None)
-            g.at(default.span)
-            g.bound(default)
-            g.emitter.emit("RETURN")
-            finish(g, number, f"{symbol.name}.{name}", [], module.pool.type(type_), im.F_HIDDEN)
+    """Each field default is a hidden function without parameters (L-5.10.1)."""
+    module.field_defaults[symbol] = {
+        index: module.pool.reserve_function() for index, (_, _, default, _) in enumerate(symbol.fields) if default is not None
+    }
+
+
+def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
+    for index, number in module.field_defaults[symbol].items():
+        name, type_, default, _ = symbol.fields[index]
+        assert default is not None
+        g = Generator(module, None)
+        g.at(default.span)
+        g.bound(default)
+        g.emitter.emit("RETURN")
+        finish(g, number, f"{symbol.name}.{name}", [], module.pool.type(type_), im.F_HIDDEN)
 
 
 # ---------------------------------------------------------------- initialisation
@@ -370,8 +377,32 @@ def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipelin
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
-    found = [(f, f.test) for f in checked.functions if f.test is not None]
-    return [im.Test(test.description, module.functions[f], test.expect_fail, test.part) for f, test in found]
+    found = []
+    for symbol in checked.functions:
+        test = symbol.test
+        if test is None:
+            continue
+        rows = [(test.description, module.functions[symbol])]
+        if test.cases is not None:
+            rows = [(f"{test.description} {text}", case_function(module, symbol, given)) for text, given in test.cases]
+        found += [im.Test(description, number, test.expect_fail, test.part) for description, number in rows]
+    return found
+
+
+def case_function(module: Module, symbol: symbols.FunctionSymbol, arguments: list[ast.Expr]) -> int:
+    """A hidden function that calls a test with the arguments of a case, and gives what it gives (O-8.26)."""
+    scope = symbol.declaration.scope
+    g = Generator(module, scope)
+    g.at(arguments[0].span)
+    for argument in arguments:
+        g.bound(argument)
+    g.at(arguments[0].span)
+    g.emitter.emit("CALL", module.functions[symbol], len(arguments))
+    g.emitter.emit("RETURN")
+    number = module.pool.reserve_function()
+    result = t.result(symbol.result, t.ERROR) if scope.wraps else symbol.result
+    finish(g, number, symbol.path, [], module.pool.type(result), im.F_HIDDEN)
+    return number
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:

@@ -13,7 +13,7 @@ from .. import types as t
 from ..checker.implementing import replaced
 from .module import Module
 
-_SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", "Nil": "nil", "Any": "any"}
+_SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", "Nil": "nil", "Any": "any", "Bytes": "bytes"}
 
 
 def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> int:

@@ -5,9 +5,20 @@ Hands on `ErrorPlace`. Must not know: wording, how parsing goes on.
 
 from __future__ import annotations
 
-from ..source import Source
-from ..tokens import describe_found
+from ..source import Source, Span
+from ..tokens import describe_found, words
 from .driver import Machine
+
+OPENS = words("LPAREN LBRACKET LBRACE MLBRACE SLBRACE ISTR_START")
+CLOSES = words("RPAREN RBRACKET RBRACE ISTR_END")
+# What an operand stands behind.
+BEFORE_OPERANDS = words(
+    "SEMI COMMA EQ PLUSEQ RETURN RETURN_V LET MUT FATARROW COLON IF WHILE FOR IN MATCH THROW BLKEND ANDAND OROR QQ NOT ELSE"
+)
+LOOKED_AT = 60  # tokens to each side
+FURTHEST = 2000  # tokens back that are looked at for an open brace
+LONGEST = 60  # letters of the program that a help repeats
+ELIDED = "…"
 
 
 class ErrorPlace:
@@ -48,6 +59,18 @@ class ErrorPlace:
     def range(self) -> tuple[int, int]:
         return self.tokens.starts[self.row], self.tokens.ends[self.row]
 
+    def key_without_colon(self) -> bool:
+        """Whether a name stands here that an `=` or a value follows."""
+        return self.kind() == "IDENT" and self.kind(1) in ("EQ", "IDENT", "STRING", "INT", "FLOAT", "TRUE", "FALSE", "LBRACKET")
+
+    def beyond_a_key(self, file: str, wanted: str = "") -> tuple[Span, str]:
+        """The token behind the name, which is right, and what is said of it."""
+        row = self.row + 1
+        start, end = self.tokens.starts[row], self.tokens.ends[row]
+        found = describe_found(self.kind(1), self.source.text[start:end]).removeprefix("a ").removeprefix("the ")
+        wanted = wanted or f"`:` behind the field name `{self.text()}`"
+        return Span(file, start, end), f"unexpected {found}: expected {wanted}"
+
     def found(self) -> str:
         start, end = self.range()
         return describe_found(self.kind(), self.source.text[start:end])
@@ -56,3 +79,61 @@ class ErrorPlace:
         row = self.row + ahead
         offset = self.tokens.starts[row] if ahead >= 0 else self.tokens.ends[row]
         return self.source.position(offset).line
+
+    def begin(self, stops: frozenset[str] = BEFORE_OPERANDS) -> int:
+        """Where what stands before the error begins: behind the nearest of `stops`, or inside the bracket that is open."""
+        depth = 0
+        for at in range(-1, -min(self.row, LOOKED_AT) - 1, -1):
+            kind = self.kind(at)
+            if kind in CLOSES:
+                depth += 1
+            elif kind in OPENS:
+                depth -= 1
+            if depth < 0 or (depth == 0 and kind in stops):
+                return at + 1
+        return -min(self.row, LOOKED_AT)
+
+    def end(self, ahead: int, stops: frozenset[str] = frozenset(("SEMI", "COMMA"))) -> int:
+        """The last token of what begins `ahead`: before the nearest of `stops`, before a bracket that it does not open, or at the
+        end of the line."""
+        depth = 0
+        at = ahead
+        while at - ahead < LOOKED_AT and self.row + at < len(self.tokens) - 1:
+            kind = self.kind(at)
+            if kind in CLOSES:
+                depth -= 1
+            ends = depth == 0 and (kind in stops or (at > ahead and self.line(at) > self.line(at - 1)))
+            if depth < 0 or ends or kind == "BLKEND":
+                break
+            if kind in OPENS:
+                depth += 1
+            at += 1
+        return at - 1
+
+    def written(self, first: int, last: int) -> str:
+        """The program from one token to another, if it is short and on one line; else `…`."""
+        if last < first or self.row + first < 0:
+            return ELIDED
+        end = self.tokens.ends[min(self.row + last, len(self.tokens) - 1)]
+        text = self.source.text[self.tokens.starts[self.row + first] : end]
+        return ELIDED if len(text) > LONGEST or "\n" in text or not text.strip() else text
+
+    def rest(self, ahead: int = 0, *stops: str) -> str:
+        """What is written from a token on, up to `;`, `,` or one of `stops`."""
+        return self.written(ahead, self.end(ahead, frozenset((*stops, "SEMI", "COMMA"))))
+
+    def in_a_function(self) -> bool:
+        """Whether some brace is open before the error."""
+        depth = 0
+        for at in range(-1, -min(self.row, FURTHEST) - 1, -1):
+            kind = self.kind(at)
+            depth += (kind in CLOSES) - (kind in OPENS)
+            if depth < 0:
+                return True
+        return False
+
+    def line_text(self) -> str:
+        """The line of the error, to its end."""
+        start, text = self.range()[0], self.source.text
+        end = text.find("\n", start)
+        return text[text.rfind("\n", 0, start) + 1 : end if end >= 0 else len(text)]

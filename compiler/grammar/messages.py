@@ -15,7 +15,10 @@ from ..tokens import END, HARD_KEYWORDS, describe, words
 from . import foreign_words
 from .driver import Machine
 from .error_place import ErrorPlace
-from .foreign_forms import of_a_declaration, of_a_loop, of_a_test, of_a_type
+from .foreign_forms import BRACES, LITERAL_TYPES, of_a_declaration, of_a_loop, of_a_test
+from .foreign_operands import of_an_operand
+from .foreign_statements import ITEMS, of_a_statement
+from .foreign_types import of_a_type
 from .store_help import of_a_store
 from .tables import Tables
 
@@ -53,7 +56,8 @@ def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnosti
         row = place.row if place.kind() == "PUB" else place.row - 1
         span = Span(source.name, machine.tokens.starts[row], machine.tokens.ends[row])
         what = "" if row == place.row else f" before {place.found()}"
-        diagnostics.report("E0105", span, f"`pub` means nothing here{what}", help="remove `pub`")
+        help = "write `pub` alone: what is `pub` is seen outside of its file" if place.kind() == "LPAREN" else "remove `pub`"
+        diagnostics.report("E0105", span, f"`pub` means nothing here{what}", help=help)
         return
     if place.before(1) == "COLON" and place.before(2) == "LABELDEF":
         label = machine.tokens.values[machine.row - 2]
@@ -62,12 +66,17 @@ def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnosti
         diagnostics.report("E3011", label_span, message, help="a label stands before `for`, `while` or `loop`")
         return
     expected = acceptable(machine.tables, machine.states)
-    diagnostics.report("E0101", span, _unexpected(place, expected), help=help_for(place, expected))
+    message = _unexpected(place, expected)
+    if "CFGKEY" in expected and place.key_without_colon():
+        span, message = place.beyond_a_key(source.name)
+    elif "K_LIMIT" in expected and place.text() == "limit":
+        span, message = place.beyond_a_key(source.name, "a number behind `limit`")
+    diagnostics.report("E0101", span, message, help=help_for(place, expected))
 
 
 def _unexpected(place: ErrorPlace, expected: set[str]) -> str:
     found = f"unexpected {place.found().removeprefix('a ').removeprefix('the ')}"
-    if place.word_before() in foreign_words.ITEMS and _is_module_level(place, expected):
+    if place.word_before() in ITEMS and _is_module_level(place, expected):
         return f"{found}: there is no `{place.word_before()}`"
     if _is_statement(place, expected):
         return f"{found}: a statement stands in a function"
@@ -152,17 +161,15 @@ def _join(forms: list[str]) -> str:
 # ---------------------------------------------------------------- help (L-2.6.8)
 
 PATTERN_LIMIT = 20  # tokens of `{ a, b }` that are looked at
-_MACROS = {"vec": "[…]", "format": "\"…${x}\""}
 _NO_TERNARY = "there is no `?:`; write `if a { b } else { c }`"
 _NO_BIT_OPERATORS = "the language has no bit operators"
 _IN_MAIN = "put it in `fn main() { … }`"
-_LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "Bool", "FALSE": "Bool"}
 
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
     for rule in (
-        of_a_store, _at_module_level, _foreign_word, _doubled_operator, of_a_type, of_a_loop, of_a_declaration, of_a_test,
-        _wrong_form, _foreign_form, _ternary, _missing_semicolon,
+        of_a_store, of_a_statement, _at_module_level, _foreign_word, _key_without_colon, of_an_operand, _doubled_operator,
+        of_a_type, of_a_loop, of_a_declaration, of_a_test, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
     ):  # fmt: skip
         help = rule(place, expected)
         if help is not None:
@@ -173,8 +180,6 @@ def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
 def _at_module_level(place: ErrorPlace, expected: set[str]) -> str | None:
     if not _is_module_level(place, expected):
         return None
-    if place.word_before() in foreign_words.ITEMS:
-        return foreign_words.ITEMS[place.word_before()]
     if place.kind() == "LET":
         return f"{_IN_MAIN}, or write `{_as_constant(place)}`"
     return _IN_MAIN if _is_statement(place, expected) else None
@@ -185,8 +190,8 @@ def _as_constant(place: ErrorPlace) -> str:
     at = 2 if place.kind(1) == "MUT" else 1
     if place.kind(at) != "IDENT":
         return "const NAME: T = …;"
-    if place.kind(at + 1) == "EQ" and place.kind(at + 2) in _LITERAL_TYPES and place.kind(at + 3) == "SEMI":
-        return f"const {place.text(at)}: {_LITERAL_TYPES[place.kind(at + 2)]} = {place.text(at + 2)};"
+    if place.kind(at + 1) == "EQ" and place.kind(at + 2) in LITERAL_TYPES and place.kind(at + 3) == "SEMI":
+        return f"const {place.text(at)}: {LITERAL_TYPES[place.kind(at + 2)]} = {place.text(at + 2)};"
     return f"const {place.text(at)}: T = …;"
 
 
@@ -202,6 +207,16 @@ def _word_of_block(place: ErrorPlace) -> str:
         if place.before(back) == "IDENT" and place.text(-back) in foreign_words.BLOCKS:
             return place.text(-back)
     return ""
+
+
+def _key_without_colon(place: ErrorPlace, expected: set[str]) -> str | None:
+    """`name = value` and `name value` where a field stands, `limit: 2` behind the items of a loop."""
+    if "CFGKEY" in expected and place.key_without_colon():
+        value = place.rest(2 if place.kind(1) == "EQ" else 1)
+        return f"a field and its value are joined by `:`: `{place.text()}: {value}`"
+    if "K_LIMIT" in expected and place.kind() == "IDENT" and place.text() in ("limit", "max", "workers", "concurrency"):
+        return f"write `limit {place.rest(2 if place.kind(1) == 'COLON' else 1, 'LBRACE')}`"
+    return None
 
 
 def _doubled_operator(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -222,20 +237,31 @@ def _doubled_operator(place: ErrorPlace, expected: set[str]) -> str | None:
 def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     kind, before = place.kind(), place.before(1)
     if kind == "LET" and before in ("IF", "WHILE", "ANDAND"):
-        return "there is no `while let`; use `loop` and `match`" if before == "WHILE" else "there is no `if let`; use `match`"
+        return _matched(place, before == "WHILE")
     if kind in ("LBRACE", "MLBRACE", "SLBRACE") and ({"MUT", "INT"} <= expected or before in ("MUT", "CONST")):
         return _struct_pattern(place)
     if place.word_before() == "typeof":
         return f"`typeof` is a function: write `typeof({place.text()})`"
     if kind == "ELSE" and _behind_let(place):
-        return "there is no `let … else`; use `match`"
-    if kind == "LT" and before == "COLONCOLON":
-        return "write type arguments without `::`, as in `f<T>()`"
+        first = place.begin(frozenset(("SEMI", "LET", "BLKEND")))
+        equals = place.end(first, frozenset(("EQ",))) + 1
+        subject, pattern = place.written(equals + 1, -1), place.written(first, equals - 1)
+        return f"there is no `let … else`; use `match`: `let x = match {subject} {{ {pattern} => x, _ => return … }};`"
     if kind == END:
         return None
     if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
         return f"{place.found()} is a keyword and cannot be a name here"
     return None
+
+
+def _matched(place: ErrorPlace, loops: bool) -> str:
+    """For `if let P = x {` and `while let P = x {`."""
+    equals = place.end(1, frozenset(("EQ",))) + 1
+    pattern, subject = place.written(1, equals - 1), place.written(equals + 1, place.end(equals + 1, frozenset(BRACES)))
+    if loops:
+        whole = f"loop {{ match {subject} {{ {pattern} => …, _ => break }} }}"
+        return f"there is no `while let`; use `loop` and `match`: `{whole}`"
+    return f"there is no `if let`; use `match`: `match {subject} {{ {pattern} => …, _ => {{}} }}`"
 
 
 def _struct_pattern(place: ErrorPlace) -> str:
@@ -262,22 +288,16 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
         if place.word_before() in ("r", "R"):
             return RAW_FORM
+        if place.word_before() in ("b", "B", "u", "c"):
+            return f"a string has no letter before it: `{place.text() if place.kind() == 'STRING' else chr(34) + '…' + chr(34)}`"
         return "write `\"…${x}\"`; every string may hold `${ }`"
-    if kind == "NOT" and place.word_before() and place.adjacent(-1, 0):
-        return f"there are no macros; write `{_MACROS.get(place.word_before(), place.word_before() + '(…)')}`"
     if kind in ("ARROW", "COLON") and "FATARROW" in expected:
         return "an arm is written `pattern => value`"
     if kind in ("FN", "PUB") and before in ("COMMA", "SLBRACE", "LBRACE", "SEMI") and {"IDENT", "RBRACE", "PUB"} <= expected:
         return "methods stand in `impl T { … }`"
     if "RBRACKET" in expected and "COMMA" in expected:
         return _in_brackets(place)
-    if kind == "IF" and {"COMMA", "RPAREN"} <= expected:
-        return "write `if a { b } else { c }`"
-    if kind == "IN" and "LBRACE" in expected:
-        return "ask `xs.contains(x)`"
-    if kind == "COLON" and "RBRACKET" in expected:
-        return "a slice is written `xs[a..b]`"
-    if before == "SLBRACE" and kind in _LITERAL_TYPES and "RANGE_TO" in expected:
+    if before == "SLBRACE" and kind in LITERAL_TYPES and "RANGE_TO" in expected:
         return "write each field with its name: `P { x: 1 }`"
     if kind == "SEMI" and {"PUB", "COMMA", "RBRACE"} <= expected:
         return "fields are separated by `,`"
@@ -286,11 +306,9 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == "IDENT" and place.text() == "where" and "LBRACE" in expected:
         return "there is no `where`; write the bound in the brackets: `<T: Shape>`"
     if kind == "FATARROW" and before in ("RPAREN", "IDENT"):
-        return foreign_words.CLOSURE
+        return "a closure is written `|a, b| …`"
     if kind == "EQ" and before == "IDENT" and {"COLON", "COMMA", "RBRACE"} <= expected:
         return "a field and its value are joined by `:`"
-    if kind == "EQ" and place.before(2) == "CONST":
-        return f"a constant has a type: `const {place.word_before()}: {_LITERAL_TYPES.get(place.kind(1), 'T')} = …;`"
     if kind == "LT" and before == "IDENT" and "PLUS" not in expected and place.text(1)[:1].islower():
         return "the name of a type begins with a capital letter: `Int`, `String`, `Bool`"
     if "LBRACE" not in expected:
@@ -298,15 +316,13 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == "IDENT" and place.text() in ("step", "by"):
         return "write `(a..b).step_by(n)`"
     if kind == "COLON" or (before == "RPAREN" and kind not in (END, "ARROW")):
-        return "a block stands in braces: `{ … }`"
+        return f"a block stands in braces: `{{ {place.rest() + ';' if kind != 'COLON' else '…'} }}`"
     return None
 
 
 def _in_brackets(place: ErrorPlace) -> str | None:
     """Inside an array literal."""
-    if place.kind() == "FOR":
-        return "write `xs.map(|x| …)`"
-    return "elements are separated by `,`" if place.kind() in (*_LITERAL_TYPES, "IDENT") else None
+    return "elements are separated by `,`" if place.kind() in (*LITERAL_TYPES, "IDENT") else None
 
 
 def _ternary(place: ErrorPlace, expected: set[str]) -> str | None:

@@ -36,7 +36,12 @@ METHODS: dict[str, tuple[str, ...]] = {
         ("ask", "call", "run", "exec", "invoke", "generate", "complete", "completion", "completions", "prompt", "send", "query"),
         ("execute",),
     ),
-    **dict.fromkeys(("parse", "extract", "structured"), ("execute_with_schema",)),
+    **dict.fromkeys(("extract", "structured"), ("execute_with_schema",)),
+    "parse": ("execute_with_schema", "parse_int"),
+    "execute": ("run",),
+    **dict.fromkeys(("to_str", "as_string"), ("to_string",)),
+    **dict.fromkeys(("toInt", "intValue"), ("to_int",)),
+    **dict.fromkeys(("then", "and_then"), ("map",)),
 }
 # Methods that a form of the language stands for.
 FORMS = {
@@ -45,6 +50,27 @@ FORMS = {
     **dict.fromkeys(("iter", "into_iter", "collect", "to_list"), "leave it out: `map`, `filter` and the others give arrays"),
     **dict.fromkeys(("skip", "drop"), "write `xs[n..]`"),
     **dict.fromkeys(("take", "head"), "write `xs[..n]`"),
+    **dict.fromkeys(("max", "min"), "write `xs.reduce(xs[0], |a, b| a.{name}(b))`"),
+    "toFixed": 'write `std::fmt::format("{:.2}", [x])`',
+    "join": "join what stands in the brackets: `xs.join(\",\")`",
+    "splitlines": "use `lines()`",
+    **dict.fromkeys(("match", "search", "test"), 'write `std::regex::is_match(r#"…"#, text)`'),
+    **dict.fromkeys(("extend", "addAll"), "write `xs = xs.concat(ys);`"),
+}
+# Methods that copy or borrow elsewhere: of every value.
+COPIES = frozenset((
+    "clone", "cloned", "clone_from", "copy", "copied", "deepcopy", "to_owned", "into", "as_str", "as_ref", "as_mut", "borrow",
+    "borrow_mut", "to_vec",
+))  # fmt: skip
+COPIED = "leave it out: a value is copied where it is assigned or passed"
+# Arguments of functions elsewhere that have no such parameter here, by the function.
+ARGUMENTS: dict[tuple[str, str], str] = {
+    ("print", "end"): "leave it out: `print` writes no line end, `println` does",
+    ("println", "end"): "write `print(x)`, which writes no line end",
+    **dict.fromkeys((("print", "sep"), ("println", "sep")), 'write `println([a, b].join(", "))`'),
+    **dict.fromkeys((("print", "file"), ("println", "file")), "write `std::log::error(x)`, which goes to stderr"),
+    **dict.fromkeys((("sort", "key"), ("sorted", "key")), "write `xs.sort_by(|a, b| a.len() - b.len())`, your key for `len()`"),
+    **dict.fromkeys((("sort", "reverse"), ("sorted", "reverse")), "write `xs.sort(); xs.reverse();`"),
 }
 
 _BOUND = "`.retain(n)` keeps the newest n messages, `.window(n)` sends only the newest n"
@@ -75,6 +101,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "retries": ("retry_policy", "retry"),
 }
 
+# Words that are the values of fields.
+VALUES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("server_error", "5xx", "internal", "internal_error", "overloaded"), ("server",)),
+    **dict.fromkeys(("rate_limited", "rate_limit_error", "ratelimit", "429"), ("rate_limit",)),
+    **dict.fromkeys(("network", "network_error", "connection_error"), ("connection",)),
+    **dict.fromkeys(("timeout_error", "timed_out"), ("timeout",)),
+    **dict.fromkeys(("sse", "streamable_http", "streamable-http", "https"), ("http",)),
+    **dict.fromkeys(("exp", "exponential_backoff"), ("exponential",)),
+}
+
 # Types.
 TYPES: dict[str, str] = {
     **dict.fromkeys(("List", "list", "Vec", "array", "Slice"), "`Array<T>`"),
@@ -87,7 +123,20 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(("void", "Void", "null", "Null", "None", "nil", "unit", "Unit", "undefined"), "`Nil`"),
     **dict.fromkeys(("any", "unknown", "dynamic"), "`Any`"),
     **dict.fromkeys(("Optional", "Maybe"), "`T?` or `Option<T>`"),
-    **dict.fromkeys(("Exception", "error"), "`Error`"),
+    **dict.fromkeys(("Exception", "error", "BaseException"), "`Error`"),
+    **dict.fromkeys(
+        ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "IOError", "OSError", "RangeError"),
+        "`Error`, or a family such as `RuntimeError`, `ParseError`, `FsError`",
+    ),
+    **dict.fromkeys(("int32", "int64", "uint", "uint64", "i8", "u8", "i16", "u16", "isize", "bigint"), "`Int`"),
+    **dict.fromkeys(("float32", "float64"), "`Float`"),
+    **dict.fromkeys(("char", "Char", "byte", "bytes"), "`String`"),
+    **dict.fromkeys(("Promise", "Future", "Awaitable"), "the type of the value alone: an `async fn` gives it when awaited"),
+    **dict.fromkeys(("Box", "Rc", "Arc"), "the type inside: values are copied, there are no pointers"),
+    **dict.fromkeys(("set", "HashSet"), "`Set<T>`"),
+    **dict.fromkeys(("BTreeMap",), "`Map<K, V>`"),
+    **dict.fromkeys(("tuple", "Tuple"), "`(A, B)`"),
+    **dict.fromkeys(("callable", "Callable", "Function", "Fn", "FnMut", "FnOnce"), "`fn(A) -> B`"),
 }
 
 # Associated functions of predeclared types.
@@ -98,12 +147,32 @@ ASSOCIATED: dict[tuple[str, str], str] = {
     ("Option", "None"): "write `None`",
     ("Result", "Ok"): "write `Ok(x)`",
     ("Result", "Err"): "write `Err(e)`",
+    ("Bytes", "new"): 'write `Bytes::from_string("")`',
     **dict.fromkeys((("String", "new"), ("String", "from")), 'write a string literal: `""`'),
 }
 
 _TO_INT = "write `text.parse_int()` or `x as Int`"
 _TO_FLOAT = "write `text.parse_float()` or `x as Float`"
 _TO_STRING = "write `x.to_string()` or `\"${x}\"`"
+_SORTED = "sort a copy: `let mut ys = xs; ys.sort();`"
+_STDIN = "write `std::io::read_line()?`"
+# Heads of paths that do not exist here, by the whole path.
+PATHS: dict[str, str] = {
+    **dict.fromkeys(("Vec::new", "Vec::from", "List::new"), "write an array literal: `[]`"),
+    **dict.fromkeys(("Box::new", "Rc::new", "Arc::new", "RefCell::new", "Mutex::new"), "write the value itself"),
+    **dict.fromkeys(("HashSet::new", "BTreeSet::new"), "write `Set::new()`"),
+    **dict.fromkeys(("BTreeMap::new", "Dict::new"), "write a map literal: `{}`"),
+}
+# Types that elsewhere come from a module and are here without `use`.
+WITHOUT_USE = {
+    **dict.fromkeys(
+        ("HashMap", "BTreeMap", "Dict", "OrderedDict", "defaultdict"), "`Map<K, V>` is there without `use`, its literal is `{}`"
+    ),
+    **dict.fromkeys(("Vec", "List"), "`Array<T>` is there without `use`, and its literal is `[]`"),
+    **dict.fromkeys(("HashSet", "BTreeSet"), "`Set<T>` is there without `use`: `Set::new()`"),
+    **dict.fromkeys(("Optional", "Any", "Union", "Callable"), "types are there without `use`"),
+    **dict.fromkeys(("VecDeque", "deque"), "`Queue<T>` is there without `use`: `Queue::new()`"),
+}
 # Functions and values.
 NAMES: dict[str, str] = {
     **dict.fromkeys(("int", "Int", "parseInt", "parse_int"), _TO_INT),
@@ -112,9 +181,37 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(("bool", "Bool"), "write `x as Bool`"),
     **dict.fromkeys(("list", "List"), "write an array literal: `[]`"),
     **dict.fromkeys(("dict", "Dict"), "write a map literal: `{}`"),
-    "range": "write `a..b`",
+    "range": "write `a..b`, with steps `(a..b).step_by(n)`",
+    "sorted": _SORTED,
+    "reversed": "turn a copy round: `let mut ys = xs; ys.reverse();`; a range: `(a..b).rev()`",
+    "sum": "write `xs.sum()`",
+    **dict.fromkeys(
+        ("max", "min", "abs", "round", "floor", "ceil", "sqrt", "pow"), "write `std::math::{name}(…)`, or a method: `x.{name}(…)`"
+    ),
+    "enumerate": "write `xs.enumerate()`",
+    "zip": "write `xs.zip(ys)`",
+    **dict.fromkeys(("map", "filter", "any", "all", "reduce"), "write `xs.{name}(…)`"),
+    **dict.fromkeys(("append", "push"), "write `xs.push(x)`, on a `let mut xs`"),
+    "cap": "use `len`",
+    "open": 'write `std::fs::read_file("…")?`, and to write `std::fs::write_file("…", text)?`',
+    **dict.fromkeys(("input", "raw_input", "readline", "prompt"), _STDIN),
+    **dict.fromkeys(("sleep", "setTimeout"), "write `std::time::sleep(1000)`, in milliseconds"),
+    "fetch": 'write `std::http::get("…")?`',
+    "pass": "leave it out: a block may be empty, `{ }`",
+    "isinstance": 'write `typeof(x) == "Int"`, with the name of the type',
+    "require": "write `use std::json;` at the top; a file `name.conc` beside this one is called as `name::…`",
+    **dict.fromkeys(("exit", "quit"), 'return from `main`; for a failure `return Err(RuntimeError::new("…"))`'),
+    "Model": 'declare it at module level: `model Bot { provider: openai, base: "…" }`',
+    "Object": "write `d.keys()`, `d.values()` or `d.entries()`",
+    "errors": 'make an error: `RuntimeError::new("…")`',
+    "strconv": _TO_INT,
+    **dict.fromkeys(("iota",), "write each constant with its value"),
+    "super": "there is no inheritance; call the function of the field that holds it",
+    **dict.fromkeys(("hasattr", "getattr"), 'ask a map: `d.has("…")`, `d.get("…")`'),
+    **dict.fromkeys(("next",), "write `xs.first()`"),
     **dict.fromkeys(("null", "undefined", "NULL", "None_", "Nil"), "write `nil`"),
     "True": "write `true`",
+    **dict.fromkeys(("Exception", "ValueError", "TypeError", "KeyError"), "make an error: `RuntimeError::new(\"…\")`"),
     "False": "write `false`",
     "this": "write `self`",
     "Memory": "declare `memory log: Memory = Memory::new();` at module level and give its name: `log`",
@@ -126,6 +223,12 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(("type", "typeOf"), "use `typeof`"),
     **dict.fromkeys(("raise", "abort"), "use `throw`, or `panic`"),
 }
+
+
+def everyday_name(name: str) -> str | None:
+    """The help for a function or value of another language."""
+    help = NAMES.get(name)
+    return help.replace("{name}", name) if help is not None else None
 
 
 def everyday_type(name: str) -> str | None:

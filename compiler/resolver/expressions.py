@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import Local
+from . import everyday
 from .functions import closure
 from .items import declare_items, visit_items
 from .memory import TIER_ARGUMENTS, tier_words
 from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
+from .scopes import ErroneousSymbol
 from .slots import held_slot, held_slots
 from .state import Handler, Resolver
 from .tasks import race
@@ -28,6 +30,8 @@ def binary(r: Resolver, node: ast.Binary) -> ast.Node:
 def call(r: Resolver, node: ast.Call) -> ast.Node:
     if race(r, node):
         return node.callee
+    callee = node.callee
+    named_with_equals(r, node.arguments, callee.segments[0].text if isinstance(callee, ast.PathExpr) else "")
     for argument in node.arguments:
         r.visit(argument.value)
     return node.callee
@@ -36,6 +40,7 @@ def call(r: Resolver, node: ast.Call) -> ast.Node:
 def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node:
     for type_argument in node.type_arguments or ():
         r.visit(type_argument)
+    named_with_equals(r, node.arguments, node.name.text)
     for argument in node.arguments:
         if node.name.text in TIER_ARGUMENTS:
             tier_words(r, node.name.text, argument)
@@ -85,20 +90,54 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
     return node.left
 
 
+def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -> None:
+    """L-3.8.7: `f(x=2)` names a parameter elsewhere and would assign a variable here; what was meant is gone on with."""
+    foreign: list[ast.Argument] = []
+    for argument in arguments:
+        value = argument.value
+        if not isinstance(value, ast.Assign) or value.operator != "=" or argument.name is not None:
+            continue
+        if isinstance(value.target, ast.PathExpr) and len(value.target.segments) == 1 and value.target.member is None:
+            name = value.target.segments[0]
+            help = everyday.ARGUMENTS.get((callee, name.text)) or f"write `{name.text}: {r.text(value.value)}`"
+            if not callee[:1].isupper():  # of `Point(x=1)` it is the type that is said to be none
+                r.report("E2007", value.span, f"`=` assigns: an argument is named with `{name.text}:`", help=help)
+            argument.value, argument.name = value.value, name
+            if (callee, name.text) in everyday.ARGUMENTS:  # there is no such parameter, which was said
+                foreign.append(argument)
+    arguments[:] = [one for one in arguments if one not in foreign] if foreign else arguments
+
+
+def undeclared(r: Resolver, target: ast.PathExpr, declaration: str) -> None:
+    """An assignment to what no `let` has declared."""
+    name = target.segments[0]
+    near = r.nearest_name(name.text)
+    if near is None:
+        r.scope.names[name.text] = ErroneousSymbol(name.text)  # what follows speaks of the same variable
+    help = near or f"declare it first: `{declaration}`"
+    r.report("E1001", name.span, f"undefined name `{name.text}`", help=help)
+
+
 def assign(r: Resolver, node: ast.Assign) -> ast.Node | None:
     target = node.target
     while isinstance(target, ast.GroupExpr):
         target = target.inner
     if isinstance(target, ast.PathExpr) and node.operator == "=":
-        _assigned_name(r, target)
+        _assigned_name(r, target, node.value)
+    elif isinstance(target, ast.PathExpr) and len(target.segments) == 1 and find(r, target.segments[0]) is None:
+        undeclared(r, target, f"let mut {target.segments[0].text} = …;")
     else:
         r.visit(target)
     return node.value
 
 
-def _assigned_name(r: Resolver, target: ast.PathExpr) -> None:
+def _assigned_name(r: Resolver, target: ast.PathExpr, value: ast.Expr) -> None:
     """A plain assignment is no reading of its variable (W0001)."""
-    symbol = find(r, target.segments[0]) if len(target.segments) == 1 else None
+    name = target.segments[0]
+    symbol = find(r, name) if len(target.segments) == 1 and target.member is None else None
+    if symbol is None and len(target.segments) == 1 and target.member is None and not target.type_arguments:
+        undeclared(r, target, f"let {name.text} = {r.text(value)};")
+        return
     if isinstance(symbol, Local):
         target.binding = symbol
         use_local(r, symbol)

@@ -116,8 +116,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ConstSymbol(name, item, ANY)
         case ast.TypeAlias():
             return AliasSymbol(name, item, ANY)
-        case ast.Config() if item.kind == "model":
-            return ModelSymbol(name, item, "", {})
+        case ast.Config() if item.declares == "model":
+            return _model_symbol(item, name)
         case ast.Config() if item.kind == "agent":
             return AgentSymbol(name, item)
         case ast.Config():
@@ -137,6 +137,14 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Context():
             return ContextSymbol(name, item, Nominal("context", name, key=r.type_key(name)))
     raise AssertionError(f"no symbol for {type(item).__name__}")
+
+
+def _model_symbol(item: ast.Config, name: str) -> ModelSymbol:
+    """Of one written as an agent too, whose `model` is the `base` (O-1.260)."""
+    for entry in item.entries if item.kind == "agent" else ():
+        if entry.key.text == "model":
+            entry.key = ast.Ident(span=entry.key.span, text="base")
+    return ModelSymbol(name, item, "", {})
 
 
 def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
@@ -186,6 +194,9 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, ast.Function):
+        with r.body(None):
+            for decorator in item.decorators:
+                _visit_decorator(r, decorator)
         function(r, item)
         return
     if isinstance(item, ast.Tool):
@@ -264,7 +275,7 @@ def _visit_config(r: Resolver, item: ast.Config) -> None:
         value = entry.value
         if item.kind == "agent" and entry.key.text == "connector" and isinstance(value, ast.PathExpr):
             continue
-        if not (item.kind == "model" and _is_provider(entry.key.text) and isinstance(value, ast.PathExpr)):
+        if not (item.declares == "model" and _is_provider(entry.key.text) and isinstance(value, ast.PathExpr)):
             visit_field(r, entry.key.text, value)
         elif len(value.segments) > 1:
             value.binding = resolve_path(r, value.segments)

@@ -6,20 +6,9 @@ Must not know: scopes, what a name denotes.
 from __future__ import annotations
 
 from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
+from ..foreign_modules import MODULES
 from .spelling import listed, nearest
 
-# Modules of other languages and the one that does the same here.
-MODULES: dict[str, str] = {
-    **dict.fromkeys(("Math", "Random", "random"), "math"),
-    **dict.fromkeys(("Date", "datetime", "Instant"), "time"),
-    **dict.fromkeys(("JSON", "serde_json"), "json"),
-    **dict.fromkeys(("os", "process", "sys"), "env"),
-    **dict.fromkeys(("path", "pathlib", "File"), "fs"),
-    **dict.fromkeys(("requests", "reqwest", "axios", "fetch", "urllib"), "http"),
-    **dict.fromkeys(("re", "RegExp", "Regex"), "regex"),
-    **dict.fromkeys(("logging", "logger"), "log"),
-    **dict.fromkeys(("hashlib", "uuid"), "crypto"),
-}
 # Their functions, by module.
 MEMBERS: dict[str, dict[str, str]] = {
     "json": {
@@ -35,10 +24,15 @@ MEMBERS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("size", "stat"), "file_size"),
         **dict.fromkeys(("is_file", "existsSync"), "exists"),
     },
-    "env": {**dict.fromkeys(("var", "getenv"), "get"), **dict.fromkeys(("vars", "environ", "env"), "all"), "argv": "args"},
+    "env": {**dict.fromkeys(("var", "getenv"), "get"), **dict.fromkeys(("environ", "env"), "get"), "vars": "all", "argv": "args"},
     "regex": {**dict.fromkeys(("match", "search", "test"), "is_match"), "findall": "find_all", "sub": "replace"},
     "time": {"time": "now_ms"},
     "math": {"randint": "random_int", "ceiling": "ceil"},
+    "fmt": {**dict.fromkeys(("Sprintf", "sprintf"), "format")},
+    "string": {
+        **dict.fromkeys(("Split",), "split"), "Join": "join", "Contains": "contains", "Replace": "replace",
+        **dict.fromkeys(("ToUpper", "ToLower", "TrimSpace"), "trim"),
+    },
 }
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
 from .. import ast
 from ..symbols import BuiltinSymbol, EnumSymbol, Local, ModuleSymbol, StdFunctionSymbol, StdModuleSymbol, Symbol, VariantSymbol
+from .everyday import PATHS, WITHOUT_USE
 from .library_help import library_help, offers_help
 from .scopes import AmbiguousSymbol, ErroneousSymbol, Import, Scope, sees
 from .spelling import did_you_mean
@@ -299,9 +300,14 @@ def unresolved(
 ) -> Symbol | None:
     """E1004 with the nearest name, what is `offered` instead, or the files that a module would stand in."""
     help = did_you_mean(unknown.text, [name for name in candidates if name != "self"])
-    if unknown is path[0] and len(path) > 1:
-        tried = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
-        help = library_help(unknown.text, path[1].text) or help or tried
+    tried = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
+    elsewhere = PATHS.get(written(path)) or (WITHOUT_USE.get(path[-1].text) if unknown is path[-1] else None)
+    if elsewhere is not None:
+        help = elsewhere
+    elif unknown is path[0]:
+        help = (library_help(unknown.text, path[1].text) if len(path) > 1 else None) or help or tried
+    elif path[0].text == "crate" and unknown is path[1] and len(path) > 2:
+        help = help or tried
     else:
         help = help or offered or f"declare `{unknown.text}` there"
     r.report("E1004", unknown.span, f"unresolved path `{written(path)}`: unknown `{unknown.text}`", help=help)

@@ -12,7 +12,7 @@ from .scopes import Scope
 
 # Type names and their numbers of type arguments (L-3.1).
 TYPES: dict[str, int] = {
-    **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
+    **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes"), 0),
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn", "Fact", "Provenance"), 0),
     **dict.fromkeys(("Learned", "Dominant", "Observed"), 0),
@@ -23,7 +23,7 @@ TYPES: dict[str, int] = {
 }
 
 # Types that are reached through their module of the library only (L-7).
-LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
+LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0, "ModelUsage": 0, "BudgetLeft": 0, "Url": 0, "DateTime": 0}
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")

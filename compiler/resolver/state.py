@@ -18,7 +18,7 @@ from ..nesting import Nesting
 from ..source import Span
 from ..symbols import EnumSymbol, FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
 from ..types import ANY
-from .everyday import NAMES
+from .everyday import everyday_name
 from .library_help import library_help
 from .scopes import Import, Scope
 from .spelling import did_you_mean, patient
@@ -29,6 +29,7 @@ DECLARE = {
     "tool": "declare a `tool`, `mcp` or `memory` of that name, or import it with `use`",
     "memory": "declare a `memory`, `hashmap` or `ledger` of that name, or import it with `use`",
 }
+LONGEST = 40  # letters of the program that a help repeats
 _DOTTED = re.compile(r"\s*\.\s*(\w+)")
 
 
@@ -200,13 +201,22 @@ class Resolver:
     ) -> None:
         """`offered` tells which visible symbols make sense where the name stands."""
         if not patient():
-            self.report(code, name.span, f"undefined {what} `{name.text}`", help=NAMES.get(name.text) or DECLARE[what])
+            self.report(code, name.span, f"undefined {what} `{name.text}`", help=everyday_name(name.text) or DECLARE[what])
             return
         visible = self.scope.visible(self.function)
         candidates = (text for text, found in visible if offered is None or offered(found))
-        help = self._stage(name.text) or self.elsewhere(name.text) or self.as_variant(name.text) or NAMES.get(name.text)
-        help = help or self._library(name) or did_you_mean(name.text, candidates) or DECLARE[what]
+        help = self._stage(name.text) or self.elsewhere(name.text) or self.as_variant(name.text) or self._library(name)
+        help = help or everyday_name(name.text) or did_you_mean(name.text, candidates) or DECLARE[what]
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
+
+    def nearest_name(self, name: str) -> str | None:
+        """The variable that was meant by a name that is nearly so spelt."""
+        return did_you_mean(name, [text for text, found in self.scope.visible(self.function) if isinstance(found, Local)])
+
+    def text(self, node: ast.Node) -> str:
+        """A node as it is written, if it is short and on one line."""
+        written = self.project.sources[node.span.file].text[node.span.start : node.span.end]
+        return written if len(written) <= LONGEST and "\n" not in written else "…"
 
     def _stage(self, name: str) -> str | None:
         """For a stage with parameters that asks for an earlier one: it sees the value of the one before it only (O-6.18)."""
@@ -214,7 +224,11 @@ class Resolver:
 
     def _library(self, name: ast.Ident) -> str | None:
         """For `json.parse(x)` and `Math.max(a, b)`: the module of the library, and the member that follows."""
-        dotted = _DOTTED.match(self.project.sources[name.span.file].text, name.span.end)
+        text = self.project.sources[name.span.file].text
+        dotted = _DOTTED.match(text, name.span.end)
+        if dotted is not None and name.text == "std":
+            further = _DOTTED.match(text, dotted.end())
+            return f"a path is written with `::`: `std::{dotted[1]}{'::' + further[1] if further else ''}`"
         return library_help(name.text, dotted[1]) if dotted is not None else None
 
     def elsewhere(self, name: str) -> str | None:

@@ -11,11 +11,13 @@ from .names import Symbol, TypeParameterSymbol
 
 @dataclass(slots=True)
 class TestInfo:
-    """What the decorators of a test say (O-8.1, O-8.2): `part` must be in the text of an expected failure."""
+    """What the decorators of a test say (O-8.1, O-8.2): `part` must be in the text of an expected failure; `cases`: of each case
+    its text and the arguments that it calls the function with, None for a test without parameters."""
 
     description: str
     expect_fail: bool
     part: str | None
+    cases: list[tuple[str, list[ast.Expr]]] | None = None
 
 
 @dataclass(eq=False, slots=True)

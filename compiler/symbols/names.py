@@ -82,6 +82,7 @@ class Local(Symbol):
     read: bool = False  # for W0001
     changed: bool = False  # assigned again or written through, for W0011
     deferred: bool = False  # declared by a `let` without initialiser (L-3.13.3)
+    learned: bool = False  # its type is that of its first use (L-3.2.8)
 
 
 @dataclass(eq=False, slots=True)

@@ -35,6 +35,7 @@ from concerto.runtime.providers.base import Provider
 from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.host import Host
 from concerto.runtime.session import Outcome, Session
+from concerto.runtime.standard_input import Scripted
 from concerto.runtime.suspension import Snapshots, Told, resume
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
@@ -47,9 +48,10 @@ from concerto.vm.link import Program
 from concerto.vm.load import load_bytes, load_image
 from concerto.vm.values import display, to_json, typeof
 
+FRAME = ("function", "file", "line", "column")
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "trans", "image", "asm", "resume"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": ["ways"], "routes": ["interp", "trans", "image", "asm", "resume"],
 }  # fmt: skip
 
 
@@ -265,6 +267,7 @@ class World:
             random_bits=chance.getrandbits,
             secure_bytes=random.Random(chance.random()).randbytes,
             args=op.get("args", []),
+            stdin=None if op.get("stdin") is None else lambda: Scripted(op["stdin"].encode()),
             permissions=permissions_of(op),
             folder=folder,
             network=AskingNetwork(self.runner),
@@ -302,6 +305,7 @@ class World:
                 seconds=limits.get("seconds"),
                 tokens=limits.get("tokens"),
                 cost=limits.get("cost"),
+                model_calls=limits.get("model_calls"),
                 function=self.function,
             )
             self.outcome = outcome = self.loop.run_until_complete(work)
@@ -322,7 +326,7 @@ class World:
         made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in plain}
         if outcome.panic is not None:
             panic = outcome.panic
-            trace = [dict(zip(("function", "file", "line", "column"), frame, strict=True)) for frame in panic.trace]
+            trace = [dict(zip(FRAME, frame, strict=True)) for frame in panic.trace]
             place = trace[0] if trace else {"file": "", "line": 0, "column": 0}
             made["status"] = "panic"
             made["panic"] = {"code": panic.code, "message": clean(panic.message), **place, "trace": trace}
@@ -333,6 +337,7 @@ class World:
                 "kind": getattr(error, "family", None) or typeof(error),
                 "variant": getattr(error, "variant", None) if hasattr(error, "family") else None,
                 "message": clean(display(error)),
+                "way": [place if isinstance(place, int) else dict(zip(FRAME, place, strict=True)) for place in outcome.trace],
             }
         return made
 

@@ -77,7 +77,13 @@ def program_of(op: Json) -> Program:
     return Program(files, op["main"])
 
 
-def started(op: Json, name: str) -> tuple[Json, Emits]:
+def cases_of(node: Any) -> list[Any]:
+    """Those of `@test(cases: […])` (O-8.26)."""
+    given = [a for mark in node.decorators if mark.name.text == "test" for a in mark.arguments]
+    return [case for a in given if a.name is not None and a.name.text == "cases" for case in a.value.items]
+
+
+def started(op: Json, name: str, case: int | None = None) -> tuple[Json, Emits]:
     program, steps = program_of(op), op["limits"].get("steps")
     function = program.root.find(name)
     if not isinstance(function, Function):
@@ -86,7 +92,12 @@ def started(op: Json, name: str) -> tuple[Json, Emits]:
     evaluator = Evaluator(program, host, op["limits"].get("depth", 10_000), steps)
     emits: Emits = []
     try:
-        value, _ = evaluator.enter(function, [])
+        given = []
+        if case is not None:
+            types, written = function.signature.types, cases_of(function.node)[case]
+            parts = written.items if len(types) > 1 else [written]
+            given = [evaluator.alone(part, type_, function.scope) for part, type_ in zip(parts, types, strict=True)]
+        value, _ = evaluator.enter(function, given)
         result: Json = {"status": "ok", "exit": 0}
         if is_error(value):
             error = value.payload[0]
@@ -108,19 +119,26 @@ def started(op: Json, name: str) -> tuple[Json, Emits]:
 def tested(op: Json) -> tuple[Json, Emits]:
     """Every `@test` in source order, each in a world of its own (O-8.1 to O-8.5)."""
     tests, emits, asserts = [], [], 0
-    for item in program_of(op).parsed(op["main"]):
-        marks = {mark.name.text: [argument.value.value for argument in mark.arguments] for mark in item.decorators}
+    program = program_of(op)
+    for item in program.parsed(op["main"]):
+        marks = {mark.name.text: mark.arguments for mark in item.decorators}
         if "test" not in marks:
             continue
-        result, own = started(op, item.name.text)
-        error = (result.get("panic") or result.get("fails") or {}).get("message")
-        if "expect_fail" in marks:
-            good = error is not None and all(part in error for part in marks["expect_fail"])
-        else:
+        texts = {mark: [a.value.value for a in given if a.name is None] for mark, given in marks.items()}
+        name, cases = (texts["test"] or [item.name.text])[0], cases_of(item)
+        for number in range(len(cases)) if cases else [None]:
+            result, own = started(op, item.name.text, number)
+            error = (result.get("panic") or result.get("fails") or {}).get("message")
             good = error is None
-        tests.append({"name": (marks["test"] or [item.name.text])[0], "outcome": "pass" if good else "fail", "message": error})
-        emits += [emit for emit in own if emit[0] != "panic"]
-        asserts += result["asserts"]
+            if "expect_fail" in marks:
+                good = error is not None and all(part in error for part in texts["expect_fail"])
+            shown = name
+            if number is not None:
+                span = cases[number].span
+                shown += " " + " ".join(program.sources[op["main"]].text[span.start : span.end].split())
+            tests.append({"name": shown, "outcome": "pass" if good else "fail", "message": error})
+            emits += [emit for emit in own if emit[0] != "panic"]
+            asserts += result["asserts"]
     passed = all(test["outcome"] == "pass" for test in tests)
     result = {"status": "ok" if passed else "error", "exit": 0 if passed else 1, "tests": tests}
     return {**result, "asserts": asserts, "diagnostics": []}, emits

@@ -39,14 +39,15 @@ class Host:
     def __init__(self, op: Json, ask: Callable[[Json], Json]) -> None:
         self.ask, self.testing, self.now, self.random = ask, op["mode"] == "test", op["now"], random.Random(op["seed"])
         self.grants = [grant.partition("=")[::2] for grant in op["permissions"]]
-        self.args, self.files = op["args"], dict(op["fs"])
+        self.args, self.files = op["args"], {path: content.encode() for path, content in op["fs"].items()}
+        self.input = b"" if self.testing else None if op.get("stdin") is None else op["stdin"].encode()
         self.env = {name: value for name, value in sorted(op["env"].items()) if {"", name} & self.scopes("env")}
         self.folders = {"."}
         for path in self.files:
             while path := posixpath.dirname(path):
                 self.folders.add(path)
         self.emits: list[tuple[str, str]] = []
-        self.requests = 0
+        self.requests, self.temporary = 0, set()
 
     # ------------------------------------------------------------ secrets, permissions
 
@@ -134,10 +135,12 @@ class Host:
         def fits(scope: str) -> bool:
             return inside and (not scope or f"{plain}/".startswith(f"{posixpath.normpath(scope)}/"))
 
-        self.permit(kind, path, fits, "file_access", {"path": path}, operation=operation, path=path)
+        own = any(f"{plain}/".startswith(f"{folder}/") for folder in self.temporary)
+        fitting = (lambda _: True) if own else fits
+        self.permit(kind, path, fitting, "file_access", {"path": path}, operation=operation, path=path)
         return plain
 
-    def file(self, path: str, written: str) -> str:
+    def file(self, path: str, written: str) -> bytes:
         """The content of what must be a file."""
         if path in self.folders:
             raise Failure("NotAFile", f"{written}: not a file", path=written)
@@ -145,11 +148,42 @@ class Host:
             raise Failure("NotFound", f"{written}: no such file or directory", path=written)
         return self.files[path]
 
+    def fs_read_bytes(self, path: str, operation: str = "read_bytes") -> bytes:
+        return self.file(self.path(operation, path), path)
+
     def fs_read_file(self, path: str) -> str:
-        return self.file(self.path("read_file", path), path)
+        try:
+            return self.fs_read_bytes(path, "read_file").decode()
+        except UnicodeDecodeError:
+            raise Failure("InvalidUtf8", f"{path}: no UTF-8", path=path) from None
 
     def fs_file_size(self, path: str) -> int:
-        return len(self.file(self.path("file_size", path), path).encode())
+        return len(self.fs_read_bytes(path, "file_size"))
+
+    def fs_make_dir(self, path: str) -> None:
+        plain = self.path("make_dir", path, "fs:write")
+        if plain in self.files:
+            raise Failure("Io", f"{path}: there is a file of that name", path=path)
+        while plain:
+            self.folders.add(plain)
+            plain = posixpath.dirname(plain)
+
+    def fs_remove_dir(self, path: str, recursive: bool) -> None:
+        plain = self.path("remove_dir", path, "fs:write")
+        below = {inner for inner in {*self.files, *self.folders} if inner.startswith(f"{plain}/")}
+        if plain not in self.folders or below and not recursive:
+            absent = plain not in {*self.files, *self.folders}
+            raise Failure("NotFound" if absent else "Io", f"{path}: no empty directory", path=path)
+        self.folders -= {plain, *below}
+        self.files = {inner: content for inner, content in self.files.items() if inner not in below}
+
+    def fs_temp_dir(self) -> str:
+        fields = {"path": ""}
+        self.permit("fs:write", "/tmp", lambda scope: True, "file_access", fields, operation="temp_dir", path="/tmp")
+        made = f"/tmp/concerto-{len(self.temporary)}"
+        self.temporary.add(made)
+        self.folders.add(made)
+        return made
 
     def fs_exists(self, path: str) -> bool:
         return self.path("exists", path) in {*self.files, *self.folders}
@@ -162,22 +196,45 @@ class Host:
         every = {*self.files, *self.folders} - {"."}
         return sorted(posixpath.basename(inner) for inner in every if (posixpath.dirname(inner) or ".") == plain)
 
-    def written(self, operation: str, path: str, text: str, keep: bool) -> None:
+    def written(self, operation: str, path: str, content: bytes, keep: bool) -> None:
         plain = self.path(operation, path, "fs:write")
         if (posixpath.dirname(plain) or ".") in self.folders and plain not in self.folders:
-            self.files.setdefault(plain, "")
-        self.files[plain] = self.file(plain, path) * keep + text
+            self.files.setdefault(plain, b"")
+        self.files[plain] = self.file(plain, path) * keep + content
 
     def fs_write_file(self, path: str, text: str) -> None:
-        self.written("write_file", path, text, keep=False)
+        self.written("write_file", path, text.encode(), keep=False)
+
+    def fs_write_bytes(self, path: str, content: bytes) -> None:
+        self.written("write_bytes", path, content, keep=False)
 
     def fs_append_file(self, path: str, text: str) -> None:
-        self.written("append_file", path, text, keep=True)
+        self.written("append_file", path, text.encode(), keep=True)
 
     def fs_remove_file(self, path: str) -> None:
         plain = self.path("remove_file", path, "fs:write")
         self.file(plain, path)
         del self.files[plain]
+
+    # ------------------------------------------------------------ std::io
+
+    def io_read_bytes(self) -> bytes:
+        if self.input is None:
+            raise Failure("Unavailable", "no standard input")
+        found, self.input = self.input, b""
+        return found
+
+    def io_read_all(self) -> str:
+        return self.io_read_bytes().decode()
+
+    def io_read_line(self) -> str | None:
+        line, end, self.input = self.io_read_bytes().partition(b"\n")
+        return line.decode().removesuffix("\r") if line or end else None
+
+    def io_script(self, content: str) -> None:
+        if not self.testing:
+            raise Panic("P013", "io::script outside of a test")
+        self.input = content.encode()
 
     # ------------------------------------------------------------ std::http
 

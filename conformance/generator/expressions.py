@@ -228,7 +228,8 @@ class Expressions(Declared):
     def of_nilable(self, t: Type) -> Expr | None:
         if t[1] in (INT, STRING) and self.chance(0.6):
             return self.fill(t, "@." + self.pick(["a", "b", "zz"]), ("Map", STRING, t[1]))
-        return self.annotated(Expr(t, self.expr(("Option", t[1]) if t[1] in (INT, FLOAT, STRING, BOOL) and self.chance(0.3) else t[1], True)))
+        converted = t[1] in (INT, FLOAT, STRING, BOOL) and self.chance(0.3)
+        return self.annotated(Expr(t, self.expr(("Option", t[1]) if converted else t[1], True)))
 
     def of_tuple(self, t: Type) -> Expr | None:
         template = "(" + ", ".join("$" * (len(t) - 1)) + (",)" if len(t) == 2 else ")")

@@ -13,7 +13,7 @@ from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
 from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert, has_kind, inside, known,
-    prune, served, substitute, to_float)  # fmt: skip
+    lifted, prune, reopened, served, substitute, to_float)  # fmt: skip
 from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
@@ -287,6 +287,10 @@ class Calls:
             type_, code = self.expr(argument.value, scope, known(wanted))
             panic_code = "P415" if is_emit and at else None
             rows.append((at, type_, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
+        if target in (METHODS["Core", "assert_eq"], METHODS["Core", "assert_ne"]):
+            types = {at: type_ for at, type_, _ in rows}
+            lifts = (*lifted(types[0], types[1]), None)
+            rows = [(at, t, self.converted(c, lifts[at], a.value)) for (at, t, c), a in zip(rows, rest, strict=True)]
         if not rest and target is METHODS["Core", "Ok"]:
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
@@ -319,6 +323,7 @@ class Calls:
             names.update(zip(found.trait.params, place.type[1:], strict=True))
         convert(place.type, substitute(signature.receiver, names))
         codes, result = self.arguments(found, names, rest, scope, expected)
+        result = reopened(result, lambda: ANY) if place.root is not None else result  # L-3.2.8
 
         def run(env: Any) -> Any:
             steps = place.steps(env)

@@ -10,7 +10,7 @@ from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
-    inside, join, joined, known, lifted, prune)  # fmt: skip
+    inside, join, joined, known, lifted, prune, reopened)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
     display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
 
@@ -115,7 +115,19 @@ class Evaluator(Calls):
         type_, code = self.expr(node.operand, scope, None if target in CONVERTED else target)
         direct = prune(type_) == ANY or target in CONVERTED or isinstance(target[0], frozenset)
         value = self.converted(code, None if direct else convert(type_, target), node)
-        return target, lambda env: cast(value(env), target)
+        outer = scope.target
+        if outer is None or not outer.takes_casts or target in (STRING, BOOL, ANY) or prune(type_) == target:
+            return target, lambda env: cast(value(env), target)
+        outer.raised.append(("RuntimeError",))
+
+        def run(env: Any) -> Any:  # L-3.5.8
+            try:
+                return cast(given := value(env), target)
+            except Panic as panic:
+                assert panic.code == "P008", given
+                return stop(Leave(outer, err(Err("RuntimeError", None, panic.message, {}))))
+
+        return target, run
 
     def on_Pipe(self, node: ast.Pipe, scope: Scope, expected: Type | None) -> Typed:
         """L-5.9.2: the left side first; what it gave is then read where it stands as an argument."""
@@ -149,7 +161,7 @@ class Evaluator(Calls):
     def on_FieldAccess(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
         receiver, code = self.expr(node.receiver, scope)
         type_, how, key = self.step(node, receiver, scope, place=False)
-        return type_, lambda env: read(code(env), how, key(env))
+        return reopened(type_, lambda: ANY), lambda env: read(code(env), how, key(env))
 
     on_TupleAccess = on_Index = on_FieldAccess
 
@@ -211,7 +223,8 @@ class Evaluator(Calls):
         type_ = None if node.type is None else type_of(node.type, scope)
         made, value = self.expr(node.value, scope, type_) if node.value else (type_, lambda env: None)
         value = self.converted(value, type_ and convert(made, type_), node.value)
-        bind = self.binder(node.pattern, type_ or closed(made), scope)
+        waits = isinstance(node.pattern, ast.BindPattern) and prune(made or ANY)[0] in ("Array", "Map")  # L-3.2.8
+        bind = self.binder(node.pattern, type_ or (reopened(made, Var) if waits else closed(made)), scope)
         return lambda env: bind(env, value(env))
 
     def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Any:
@@ -229,7 +242,7 @@ class Evaluator(Calls):
 
     def on_Match(self, node: ast.Match, scope: Scope, expected: Type | None) -> Typed:
         type_, subject = self.expr(node.subject, scope)
-        type_, both, rows = closed(type_), Join(expected), []
+        type_, both, rows = reopened(type_, lambda: ANY), Join(expected), []
         for arm in node.arms:
             inner = Scope(scope)
             matcher = Patterns(inner, self.constant).of(arm.pattern, type_)
@@ -264,7 +277,7 @@ class Evaluator(Calls):
     def on_For(self, node: ast.For, scope: Scope, expected: Type | None) -> Typed:
         type_, iterable = self.expr(node.iterable, scope)
         inner, walked = Scope(scope), self.converted(iterable, elements, node.iterable)
-        bind = self.binder(node.pattern, element_type(prune(type_)), inner)
+        bind = self.binder(node.pattern, reopened(element_type(prune(type_)), lambda: ANY), inner)
         return self._loop(node, inner, expected, lambda env: (bind(env, value) for value in walked(env)))
 
     def on_While(self, node: ast.While, scope: Scope, expected: Type | None) -> Typed:
@@ -327,7 +340,9 @@ class Evaluator(Calls):
             value = code(env)
             if isinstance(value, (Arr, Tup)) and parts:
                 bad = next((v for v in value if is_error(v)), None)
-                return type(value)(v.payload[0] if is_good(v) else v for v in value) if bad is None else leave(*bad.payload)
+                of = parts if isinstance(value, Tup) else parts * len(value)
+                values = (v.payload[0] if t[0] == "Result" else v for v, t in zip(value, of, strict=True))
+                return type(value)(values) if bad is None else leave(*bad.payload)
             if not isinstance(value, Case) or value.item.name not in ("Option", "Result"):
                 raise mismatch("Option or Result", value)
             (inner,) = value.payload or (Err("RuntimeError", None, "missing value", {}),)
@@ -341,6 +356,9 @@ class Evaluator(Calls):
         wanted = None if result in (None, ANY) else known(result[1])
         both, inner = Join(expected if node.catches or expected == DISCARD else wanted), Scope(scope)
         inner.target = both
+        taken = [type_of(clause.type, scope) for clause in node.catches if clause.type is not None]
+        covered = len(taken) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*taken}
+        both.takes_casts = bool(covered) or getattr(scope.target, "takes_casts", False)
         body = self.collect(both, node.body, inner)
         attempt = landing(lambda env: ok(body(env)), both)
         if not node.catches:
@@ -383,10 +401,12 @@ class Evaluator(Calls):
 
 def element_type(t: Type) -> Type:
     """Of what stands at an index, and of what a loop walks."""
-    plain = {"Range": INT, "String": STRING, "Map": ("Tuple", *t[1:])}.get(t[0], ANY)
+    plain = {"Range": INT, "Bytes": INT, "String": STRING, "Map": ("Tuple", *t[1:])}.get(t[0], ANY)
     return joined(t[1:]) if t[0] == "Tuple" else t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else plain
 
 
 def _arithmetic_type(op: str, a: Type, b: Type) -> Type:
     both = (prune(a), prune(b))
+    if both == (("Bytes",), ("Bytes",)):
+        return ("Bytes",)
     return STRING if op == "+" and STRING in both else ANY if ANY in both else INT if both == (INT, INT) else FLOAT

@@ -33,9 +33,9 @@ def present(value: Map, key: Any) -> Any:
 def read(value: Any, how: str, key: Any) -> Any:
     if how == "error" or how == "field" and isinstance(value, (Rec, Map, Err)):
         return value.get((str, key)) if isinstance(value, Map) else part(value, key, how == "error")
-    if how == "index" and isinstance(key, Rng) and type(value) in (Arr, str):
+    if how == "index" and isinstance(key, Rng) and type(value) in (Arr, str, bytes):
         return type(value)(value[clamped(key.start or 0, max(key.start or 0, bounds(key).stop), len(value))])
-    if how != "field" and type(value) is Tup or how == "index" and type(value) in (Arr, str):
+    if how != "field" and type(value) is Tup or how == "index" and type(value) in (Arr, str, bytes):
         return value[element(value, key)]
     if how == "index" and (isinstance(value, Map) or isinstance(value, Rng) and type(key) is int):
         return value[present(value, key)] if isinstance(value, Map) else (value.start or 0) + element(value, key)

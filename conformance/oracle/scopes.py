@@ -119,6 +119,7 @@ class Join:
     def __init__(self, expected: Type | None, label: str | None = None) -> None:
         self.expected, self.label, self.again = known(expected), label, object()
         self.rows, self.raised = [], []
+        self.takes_casts = False  # a `try` body, of which a clause takes the failure of a cast (L-3.5.8)
 
     def add(self, type_: Type, code: Any) -> Any:
         later = [None if self.expected in (None, DISCARD) else convert(type_, self.expected)]

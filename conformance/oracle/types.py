@@ -5,10 +5,11 @@ type, or the set of a union of literals; a function type is `("Function", result
 that is still open (L-3.2.2, L-3.2.6).
 """
 
+import base64
 import functools
 
 from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
-    head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+    err, head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
@@ -30,7 +31,7 @@ class Param:
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
 STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
-PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
+PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Bytes", "Number", *PARENTS}
 
 
 def prune(t: Type) -> Type:
@@ -53,6 +54,12 @@ def closed(t: Type) -> Type:
     return substitute(t, {}, ANY)
 
 
+def reopened(t: Type, make: Any) -> Type:
+    """A copy with `make()` for each part that is open; the parts themselves stay open (L-3.2.8)."""
+    t = prune(t)
+    return make() if isinstance(t, Var) else (t[0], *[reopened(p, make) for p in t[1:]])
+
+
 def known(t: Type | None) -> Type | None:
     """An expected type; None where it is still open."""
     t = prune(t)
@@ -71,16 +78,24 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
+def message(error: Any) -> str:
+    """Of what is read as an error (L-3.11.1, L-3.11.14)."""
+    own = error.fields.get("message") if isinstance(error, Rec) else None
+    return error.message if isinstance(error, Err) else own if isinstance(own, str) else display(error)
+
+
 def present(t: Type) -> bool:
     """No value of the type is an absence: `T?` and `Option<T>` then convert into each other (L-3.3.14)."""
     head = (known(t) or ANY)[0]
-    return head not in ("Any", "Nil", "Option", "Nilable") and not isinstance(head, Param) and not hasattr(head, "impls")
+    is_open = isinstance(head, Param) or type(getattr(head, "node", None)).__name__ == "Trait"
+    return not is_open and head not in ("Any", "Nil", "Option", "Nilable")
 
 
 def lifted(a: Type, b: Type) -> tuple[Any, Any]:
-    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option and the other none, that one becomes one."""
+    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option, the other becomes one."""
     a, b = prune(a), prune(b)
-    if isinstance(a, Var) or isinstance(b, Var) or {a[0], b[0]} & {"Any", "Never"} or (a[0] == "Option") == (b[0] == "Option"):
+    one_of_two = not isinstance(a, Var) and not isinstance(b, Var) and (a[0] == "Option") != (b[0] == "Option")
+    if not one_of_two or {a[0], b[0]} & {"Any", "Never"}:
         return None, None
     lift = lambda value: NONE if value is None else some(value)  # noqa: E731
     return (None, lift) if a[0] == "Option" else (lift, None)
@@ -101,6 +116,8 @@ def convert(a: Type, b: Type) -> Any:
         return to_float
     if a == STRING and getattr(b[0], "name", None) == "Prompt":
         return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
+    if a[0] in PARENTS and b == STRING:  # L-3.3.16
+        return message
     if b[0] == "Nilable" and a[0] == "Option" and present(b[1]):
         convert(a[1], b[1])
         return lambda value: value.payload[0] if value.payload else None
@@ -113,6 +130,8 @@ def convert(a: Type, b: Type) -> Any:
         return lambda value: NONE if a == NIL else some(inner(value) if inner else value)
     if a[0] == b[0] and b != ("Function", NIL):
         inners = [convert(x, y) for x, y in zip(a[1:], b[1:], strict=False)]
+        if a[0] == "Result" and prune(a[2])[0] in PARENTS and prune(b[2]) == STRING:  # L-3.3.17
+            return lambda made: err(message(made.payload[0])) if is_error(made) else made
         if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None
@@ -177,7 +196,7 @@ def show(t: Type) -> str:
 
 # ---------------------------------------------------------------- values rebuilt by a type
 
-MAYBE_FALSE = (bool, type(None), int, float, str, Arr, Map, Tup)
+MAYBE_FALSE = (bool, type(None), int, float, str, bytes, Arr, Map, Tup)
 
 
 def cast(value: Any, t: Type) -> Any:
@@ -193,7 +212,9 @@ def cast(value: Any, t: Type) -> Any:
 
 
 def scalar(text: str, t: Type) -> Any:
-    """What a text is as an Int, Float or Bool, or the text."""
+    """What a text is as an Int, Float, Bool or Bytes, or the text."""
+    if t == ("Bytes",):
+        return base64.b64decode(text, validate=True)
     parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
     return parsed.payload[0] if is_good(parsed) else text == "true" if t == BOOL and text in ("true", "false") else text
 
@@ -232,6 +253,10 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
     if isinstance(value, Map) and hasattr(head, "parts"):
         return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
+    if type(value) is str and getattr(head, "variants", None):
+        return _named(value, t, path)
+    if type(value) is str and head == "Bytes":
+        return scalar(value, t)
     if not has_kind(value, t):
         assert not isinstance(head, frozenset), "the text of a mismatch"
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
@@ -247,6 +272,15 @@ def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = 
         elif defaults[name] is None:
             raise Failure(None, f"missing field `{name}` of {show(t)} at {path}")
     return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
+
+
+def _named(name: str, t: Type, path: str) -> Case:
+    """A variant that holds nothing by its name (L-5.1.21)."""
+    units = [variant for variant in t[0].variants if not t[0].parts(t, variant)]
+    if name not in units:
+        among = " as one of " + ", ".join(map(quoted, units)) if units else ""
+        raise Failure(None, f"expected {show(t)}{among}, found {quoted(name[:40])} at {path}")
+    return Case(t[0], name, None)
 
 
 def _case(value: Map, t: Type, default: Any, path: str) -> Case:

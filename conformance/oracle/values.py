@@ -5,6 +5,7 @@ Int, Float, String, Bool and nil are the Python values of those names; a Map's k
 A panic is raised without a place; the node that is being evaluated adds its own.
 """
 
+import base64
 import functools
 import json
 import math
@@ -56,11 +57,11 @@ class Fn(namedtuple("Fn", "name arity call")):
 
 OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result")]  # in place of declarations
 NONE = Case(OPTION, "None")
-FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
-PARENTS = {"Error": "", **dict.fromkeys(["SchemaError", "ConnectionError", "TimeoutError"], "AgentError")}
+FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env", "Io", "Date"]
+PARENTS = {"Error": "", **dict.fromkeys(["SchemaError", "ConnectionError", "TimeoutError", "BudgetError"], "AgentError")}
 PARENTS |= {f"{name}Error": "Error" for name in FAMILIES}
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
-KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function"}
+KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function", bytes: "Bytes"}
 
 
 some, ok, err = [lambda value, case=case: case._replace(payload=(value,))
@@ -102,6 +103,8 @@ def sized(value: Any) -> Any:
     """A new String or collection within the limits of G-6.1."""
     if type(value) is str:
         return limited(value, 4 * len(value) > 1 << 24 and len(value.encode()), "string size", 1 << 24)
+    if type(value) is bytes:
+        return limited(value, len(value), "Bytes size", 1 << 24)
     return limited(value, len(value), "collection size", 1_000_000) if isinstance(value, (tuple, dict)) else value
 
 
@@ -132,7 +135,7 @@ number = functools.partial(of_kind, "a number", NUMERIC)
 
 
 def key_of(value: Any) -> tuple[type, Any]:
-    return type(value), of_kind("a key", (str, int, bool), value)
+    return type(value), of_kind("a key", (str, int, bool, bytes), value)
 
 
 # ---------------------------------------------------------------- positions, elements
@@ -158,7 +161,7 @@ def bounds(r: Rng) -> range:
 def elements(value: Any, expected: str = "a value to walk") -> Any:
     """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
     items = {Map: entries, Rng: bounds}.get(type(value))
-    return items(value) if items else of_kind(expected, (str, *SEQUENCES.values()), value)
+    return items(value) if items else of_kind(expected, (str, bytes, *SEQUENCES.values()), value)
 
 
 def size(value: Any) -> int:
@@ -210,6 +213,7 @@ def bracketed(value: Any, debug: bool) -> str:
 
 TEXTS: dict[type, Any] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
     bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
+    bytes: lambda v, debug: f"Bytes({v.hex()})",
     Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(shown(v), debug)}",
     Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
     Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
@@ -221,6 +225,10 @@ TEXTS: dict[type, Any] = {type(None): lambda v, debug: "nil", int: lambda v, deb
 def display(value: Any, debug: bool = False) -> str:
     """Display text (L-5.1), or the debug form (L-5.1.19)."""
     return TEXTS[type(value)](value, debug)
+
+
+def base64_text(value: bytes) -> str:
+    return base64.b64encode(value).decode()
 
 
 def json_object(found: Any) -> str:
@@ -239,7 +247,8 @@ JSON: dict[type, Any] = {float: lambda v: display(v, True) if math.isfinite(v) e
     Err: lambda v: json_object((name, x) for name, x in {"kind": v.family, "variant": v.variant, "message": v.message,
         **v.extra}.items() if x is not None or name != "variant"),
     Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
-    Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
+    Map: lambda v: json_object((base64_text(key) if t is bytes else display(key), x) for (t, key), x in v.items()),
+    bytes: lambda v: quoted(base64_text(v)),
     **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
 
 
@@ -304,6 +313,8 @@ def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
     if op == "+" and str in (type(a), type(b)):
         return sized(display(a) + display(b))
+    if op == "+" and type(a) is type(b) is bytes:
+        return sized(a + b)
     if not {type(a), type(b)} <= NUMERIC:
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if op in EXACT:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..children import split_command
 from ..errors import ConfigFailure
-from ..field_checks import check_decorators, check_fields, duration, fields_of, listed, one_of, text, texts_by_name
+from ..field_checks import check_decorators, check_fields, duration, fields_of, listed, one_of, text, variables
 from ..retry import RetryPolicy
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ FORMATS = ("text", "json")
 # What `[agents.X]` and the host say (O-7.4 to O-7.8).
 PROCESS = {
     "transport": one_of("stdio"), "command": text, "args": listed(text), "timeout": duration, "working_dir": text,
-    "env": texts_by_name, "params": lambda value: type(value) is dict,
+    "env": variables, "params": lambda value: type(value) is dict,
 }  # fmt: skip
 FIELDS = {
     "connector": text, "input_format": one_of(*FORMATS), "output_format": one_of(*FORMATS), "timeout": duration,
@@ -53,7 +53,7 @@ class AgentSettings:
         self.timeout = float(next((limit for limit in limits if limit is not None), DEFAULT_TIMEOUT))
         self.command = _argument_list(name, process)
         self.working_dir: str = process.get("working_dir") or "."
-        self.env: Mapping[str, str] = process.get("env") or {}
+        self.env: Mapping[str, str | dict[str, str]] = process.get("env") or {}
         self.params: dict[str, Any] = process.get("params") or {}
         retry = decorators.get("retry")
         self.policy = RetryPolicy(max_attempts=1) if retry is None else RetryPolicy.from_decorator(retry)

@@ -43,14 +43,19 @@ def failure_of(error: OSError) -> Failed:
 
 
 def read_file(spot: Spot) -> str:
-    with _regular(spot, READ) as file:
-        data: bytes = file.read(limits.string + 1)
-    if len(data) > limits.string:
-        raise Failed("Io", f"larger than a String may be ({limits.string} bytes)")
+    data = read_bytes(spot)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise Failed("InvalidUtf8", f"no UTF-8 at byte {error.start}") from None
+
+
+def read_bytes(spot: Spot) -> bytes:
+    with _regular(spot, READ) as file:
+        data: bytes = file.read(limits.string + 1)
+    if len(data) > limits.string:
+        raise Failed("Io", f"larger than a String may be ({limits.string} bytes)")
+    return data
 
 
 def _regular(spot: Spot, flags: int) -> Any:
@@ -70,6 +75,10 @@ def _regular(spot: Spot, flags: int) -> Any:
 
 
 def write_file(spot: Spot, text: str) -> None:
+    write_bytes(spot, text.encode())
+
+
+def write_bytes(spot: Spot, data: bytes) -> None:
     """A new file in the same directory that takes the place of the old one: readers see one or the other."""
     mode = _mode(spot)
     if spot.name == "." or not (mode is None or stat.S_ISREG(mode)):
@@ -80,7 +89,7 @@ def write_file(spot: Spot, text: str) -> None:
         with os.fdopen(fd, "wb") as file:
             if mode is not None:
                 os.fchmod(fd, stat.S_IMODE(mode))
-            file.write(text.encode())
+            file.write(data)
         os.replace(made, spot.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
     except BaseException:
         os.unlink(made, dir_fd=spot.fd)
@@ -126,6 +135,29 @@ def file_size(spot: Spot) -> int:
     return found.st_size
 
 
+def make_dir(spot: Spot) -> None:
+    """One directory; those above it are there."""
+    mode = _mode(spot)
+    if mode is None:
+        os.mkdir(spot.name, dir_fd=spot.fd)
+    elif not stat.S_ISDIR(mode):
+        raise Failed("Io", "there is a file of that name")
+
+
+def remove_dir(spot: Spot, recursive: bool) -> None:
+    mode = _mode(spot)
+    if mode is None:
+        raise Failed("NotFound", "no such file or directory")
+    if spot.name == "." or not stat.S_ISDIR(mode):
+        raise Failed("Io", "a granted directory itself is not removed" if spot.name == "." else "not a directory")
+    if recursive:
+        from shutil import rmtree
+
+        rmtree(spot.name, dir_fd=spot.fd)
+    else:
+        os.rmdir(spot.name, dir_fd=spot.fd)
+
+
 def _mode(spot: Spot) -> int | None:
     try:
         return os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False).st_mode
@@ -137,5 +169,6 @@ def _mode(spot: Spot) -> int | None:
 OPERATIONS: dict[str, tuple[Callable[..., Any], bool]] = {
     "read_file": (read_file, True), "write_file": (write_file, True), "append_file": (append_file, True),
     "remove_file": (remove_file, False), "exists": (exists, True), "list_dir": (list_dir, True),
-    "file_size": (file_size, True),
+    "file_size": (file_size, True), "read_bytes": (read_bytes, True), "write_bytes": (write_bytes, True),
+    "make_dir": (make_dir, True), "remove_dir": (remove_dir, False),
 }  # fmt: skip

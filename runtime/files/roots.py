@@ -95,6 +95,10 @@ class Roots:
             if components is not None:
                 yield root, components
 
+    def add(self, path: str) -> None:
+        """One more root, whose directory is there."""
+        self.opened.append(Root(path))
+
     def close(self) -> None:
         for root in self.opened:
             os.close(root.fd)

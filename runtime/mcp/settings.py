@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..children import split_command
 from ..errors import ConfigFailure
-from ..field_checks import check_fields, duration, headers, listed, one_of, text, texts_by_name
+from ..field_checks import check_fields, duration, headers, listed, one_of, text, variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 30.0
 FIELDS = {
     "transport": one_of("stdio", "http"), "command": text, "args": listed(text), "url": text, "headers": headers,
-    "timeout": duration, "env": texts_by_name,
+    "timeout": duration, "env": variables,
 }  # fmt: skip
 
 
 class McpSettings:
     """`transport` is None where nobody configured one; `command` the argument list of "stdio"; headers and `env` hold names of
-    variables, never values."""
+    variables, and values that are written out."""
 
     def __init__(self, name: str, fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """`given`: what the host says, over the declaration and the manifest. Raises ConfigFailure."""
@@ -36,7 +36,7 @@ class McpSettings:
         self.command: list[str] = []
         self.url: str = merged.get("url", "")
         self.headers: Mapping[str, Any] = merged.get("headers", {})
-        self.env: Mapping[str, str] = merged.get("env", {})
+        self.env: Mapping[str, str | dict[str, str]] = merged.get("env", {})
         if self.transport == "stdio":
             self.command = _command(name, merged)
         elif self.transport == "http" and not self.url:

@@ -35,11 +35,16 @@ FAMILIES = {
     "log": "log",
     "env": "environment",
     "file": "files",
+    "io": "standard_input",
+    "date": "dates",
     "http": "http",
     "schema": "schemas",
     "pipeline": "pipelines",
     "mock": "tests",
     "test_emits": "tests",
+    "usage": "usage",
+    "budget": "usage",
+    "call": "call",
 }
 
 

@@ -1,11 +1,12 @@
-"""Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29).
+"""Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29, O-5.35).
 
 Must not know: who listens.
 """
 
 from __future__ import annotations
 
-from ...vm.values import Err, ErrorValue, Ok
+from ...vm.panics import Panic
+from ...vm.values import Err, ErrorValue, Ok, check
 from ..emits import NoListener
 from ..host_failures import message_and_fields
 
@@ -25,7 +26,13 @@ async def perform(run: Running, effect: Effect) -> Any:
     try:
         if run.host.answer is None:
             raise NoListener
-        return Ok(await _answer(run, effect, timeout_ms))
+        answer = await _answer(run, effect, timeout_ms)
+        if emit.answer is None:
+            return Ok(answer)
+        try:
+            return Ok(check(answer, emit.answer))
+        except Panic as panic:  # what a host answers is no fault of the program (O-0.9)
+            return _failed("WrongAnswer", f"the answer on {emit.channel}: {panic.message}", emit)
     except NoListener:
         return _failed("NoListener", f"nobody answers emits on {emit.channel}", emit)
     except TimeoutError:

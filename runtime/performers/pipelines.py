@@ -35,7 +35,7 @@ async def perform(run: Running, effect: Effect) -> Any:
         if type(outcome) is Err:
             error = stage.named(outcome.value)
             _report(run, "pipeline:error", {"name": pipeline.name, "stage": stage.name, "error": error})
-            return Err(error)
+            return Err(error, outcome.way)
         values.append(outcome.value)
     output = fitting(values[-1], run.program.descriptors[pipeline.output])
     _report(run, "pipeline:complete", {"name": pipeline.name, "duration_ms": _since(run, began)})

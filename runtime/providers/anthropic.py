@@ -106,20 +106,24 @@ class Anthropic(SdkProvider):
             raise Refusal("the model refused")
         if finish not in FINISH:
             raise Unreadable(f"unknown stop_reason {finish}" if finish else "the reply has no stop_reason")
-        usage = Usage(data.data.get("usage"))
         return Reply(
             "".join([block.text("text") for block in content if block.text("type") == "text"]),
             calls=[_call(block) for block in content if block.text("type") == "tool_use"],
             finish=FINISH[finish],
             model=data.text_or("model"),
-            tokens_in=usage.tokens(*INPUT_TOKENS),
-            tokens_out=usage.tokens("output_tokens"),
-            cached=usage.tokens("cache_read_input_tokens"),
-            cache_write=usage.tokens("cache_creation_input_tokens"),
-            reasoning=usage.tokens_of("output_tokens_details", "thinking_tokens"),
-            reports=usage.reports(INPUT_TOKENS, ("output_tokens",)),
             raw=[_replayed(block.data) for block in content if not _is_blank(block.data)],
+            **self.counts(Usage(data.data.get("usage"))),
         )
+
+    def counts(self, usage: Usage) -> Json:
+        return {
+            "tokens_in": usage.tokens(*INPUT_TOKENS),
+            "tokens_out": usage.tokens("output_tokens"),
+            "cached": usage.tokens("cache_read_input_tokens"),
+            "cache_write": usage.tokens("cache_creation_input_tokens"),
+            "reasoning": usage.tokens_of("output_tokens_details", "thinking_tokens"),
+            "reports": usage.reports(INPUT_TOKENS, ("output_tokens",)),
+        }
 
 
 class MessageStream:
@@ -129,6 +133,14 @@ class MessageStream:
         self.is_empty = True
         self._message: Json = {}
         self._blocks: list[_GrowingBlock] = []
+
+    @property
+    def report(self) -> Any:
+        return self._message.get("usage")
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._message.get("stop_reason"))
 
     def take(self, event: Fields) -> str:
         """The text that an event brings."""

@@ -99,20 +99,24 @@ class OpenAIChat(OpenAIProvider):
             raise Refusal(refusal or "stopped by the content filter")
         if finish not in FINISH:
             raise Unreadable(f"unknown finish_reason {finish}" if finish else "the reply has no finish_reason")
-        usage = Usage(data.data.get("usage"))
         return Reply(
             message.text_or("content"),
             calls=[_call(entry) for entry in message.records_or("tool_calls")],
             finish=FINISH[finish],
             model=data.text_or("model"),
-            tokens_in=usage.tokens("prompt_tokens"),
-            tokens_out=_output_tokens(usage),
-            cached=usage.tokens_of("prompt_tokens_details", "cached_tokens") or usage.tokens("prompt_cache_hit_tokens"),
-            cache_write=usage.tokens_of("prompt_tokens_details", "cache_write_tokens"),
-            reasoning=usage.tokens_of("completion_tokens_details", "reasoning_tokens"),
-            reports=usage.reports(("prompt_tokens",), ("completion_tokens",)),
             raw={"role": "assistant"} | {key: value for key, value in message.data.items() if _is_replayed(key, value)},
+            **self.counts(Usage(data.data.get("usage"))),
         )
+
+    def counts(self, usage: Usage) -> Json:
+        return {
+            "tokens_in": usage.tokens("prompt_tokens"),
+            "tokens_out": _output_tokens(usage),
+            "cached": usage.tokens_of("prompt_tokens_details", "cached_tokens") or usage.tokens("prompt_cache_hit_tokens"),
+            "cache_write": usage.tokens_of("prompt_tokens_details", "cache_write_tokens"),
+            "reasoning": usage.tokens_of("completion_tokens_details", "reasoning_tokens"),
+            "reports": usage.reports(("prompt_tokens",), ("completion_tokens",)),
+        }
 
 
 def _output_tokens(usage: Usage) -> int:
@@ -138,6 +142,14 @@ class ChatStream:
         self._finish = ""
         self._about: Json = {}  # model and usage
         self._unknown: Json = {}
+
+    @property
+    def report(self) -> Any:
+        return self._about.get("usage")
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._finish)
 
     def take(self, event: Fields) -> str:
         """The text that an event brings."""

@@ -78,20 +78,24 @@ class OpenAIResponses(OpenAIProvider):
     def read(self, data: Fields) -> Reply:
         output = data.records("output")
         calls = [_call(item) for item in output if item.text("type") == "function_call"]
-        usage = Usage(data.data.get("usage"))
         return Reply(
             "".join(_texts(output)),
             calls=calls,
             finish=_finish(data, bool(calls)),
             model=data.text_or("model"),
-            tokens_in=usage.tokens("input_tokens"),
-            tokens_out=usage.tokens("output_tokens"),
-            cached=usage.tokens_of("input_tokens_details", "cached_tokens"),
-            cache_write=usage.tokens_of("input_tokens_details", "cache_write_tokens"),
-            reasoning=usage.tokens_of("output_tokens_details", "reasoning_tokens"),
-            reports=usage.reports(("input_tokens",), ("output_tokens",)),
             raw=[_replayed(item.data) for item in output] if all(map(_can_return, output)) else None,
+            **self.counts(Usage(data.data.get("usage"))),
         )
+
+    def counts(self, usage: Usage) -> Json:
+        return {
+            "tokens_in": usage.tokens("input_tokens"),
+            "tokens_out": usage.tokens("output_tokens"),
+            "cached": usage.tokens_of("input_tokens_details", "cached_tokens"),
+            "cache_write": usage.tokens_of("input_tokens_details", "cache_write_tokens"),
+            "reasoning": usage.tokens_of("output_tokens_details", "reasoning_tokens"),
+            "reports": usage.reports(("input_tokens",), ("output_tokens",)),
+        }
 
 
 class ResponseStream:
@@ -103,6 +107,14 @@ class ResponseStream:
     @property
     def is_empty(self) -> bool:
         return self._whole is None
+
+    @property
+    def report(self) -> Any:
+        return None if self._whole is None else self._whole.data.get("usage")
+
+    @property
+    def finished(self) -> bool:
+        return self._whole is not None
 
     def take(self, event: Fields) -> str:
         """The text that an event brings."""

@@ -53,6 +53,11 @@ class ProviderPool:
             made = self._made[name] = self._make(self._connections[name])
         return made
 
+    @property
+    def unscripted(self) -> int:
+        """Requests that the script of the host had no reply for."""
+        return 0 if self._script is None else self._script.missed
+
     async def aclose(self) -> None:
         for provider in self._made.values():
             await provider.aclose()

@@ -31,9 +31,9 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
-    """Replies in order, then `rest` for ever. `take` gives the next one, None when all are used up."""
+    """Replies in order, then `rest` for ever. `take` gives the next one, None when all are used up; `missed` counts these."""
 
-    __slots__ = ("_replies", "_rest", "_next")
+    __slots__ = ("_replies", "_rest", "_next", "missed")
 
     def __init__(self, replies: Sequence[Any], rest: Any = None) -> None:
         every = [_without_nil(reply) for reply in (replies if rest is None else [*replies, rest])]
@@ -42,6 +42,7 @@ class Script:
         self._replies = every[: len(replies)]
         self._rest = None if rest is None else every[-1]
         self._next = 0
+        self.missed = 0
 
     @property
     def next(self) -> Any:
@@ -50,6 +51,7 @@ class Script:
 
     def take(self) -> Any:
         if self._next >= len(self._replies):
+            self.missed += self._rest is None
             return self._rest
         self._next += 1
         return self._replies[self._next - 1]

@@ -20,6 +20,7 @@ from .patience import Patience
 from .retry_after import retry_after_ms
 from .server_events import EventReader
 from .starting import Gate, Start
+from .usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
         @property
         def is_empty(self) -> bool: ...
+        @property
+        def report(self) -> Any: ...  # of its use, as it is by now
+        @property
+        def finished(self) -> bool: ...  # it has said why it ends
         def take(self, event: Fields) -> str: ...
         def whole(self) -> Fields: ...
 
@@ -110,6 +115,10 @@ class SdkProvider(Provider):
         """The neutral reply; Unreadable or Refusal when it is none."""
         raise NotImplementedError
 
+    def counts(self, usage: Usage) -> dict[str, Any]:
+        """What a report says, by the names of a Reply."""
+        raise NotImplementedError
+
     def growing(self) -> Growing:
         """What takes the events of a stream and becomes what `read` takes."""
         raise NotImplementedError
@@ -167,7 +176,7 @@ class SdkProvider(Provider):
         patience = Patience(limits.total)
         patience.step("first", limits.first)
         growing = self.growing()
-        size, given = 0, []
+        size, given, told = 0, [], growing.report
         response = await self._answer(request, arguments, patience)
         pieces = pieces_of(response.http_response, MOST_STREAM_BYTES)
         events = self._events(pieces, patience, request)
@@ -175,6 +184,9 @@ class SdkProvider(Provider):
             async for data in events:
                 event = fields_of(data)
                 text = growing.take(event)
+                if growing.report is not told:
+                    told = growing.report
+                    self._tell(request, told, bool(text), growing.finished)
                 if text:
                     size += len(text.encode())
                     if size > MOST_REPLY_BYTES:
@@ -185,6 +197,8 @@ class SdkProvider(Provider):
                     break
             if growing.is_empty:
                 raise Unreadable("the stream has no events")
+            if growing.finished:
+                self._tell(request, growing.report, whole=True)
             reply = _bounded(self.read(growing.whole()))
             rest = reply.text.removeprefix("".join(given))
             if len(rest) + sum(map(len, given)) != len(reply.text):
@@ -236,7 +250,22 @@ class SdkProvider(Provider):
             await client.close()
 
     async def _exchange(self, request: Request, arguments: dict[str, Any]) -> Reply:
-        return _bounded(self.read(fields_of(await self._body(request, arguments))))
+        data = fields_of(await self._body(request, arguments))
+        self._tell(request, data.data.get("usage"), whole=True)
+        return _bounded(self.read(data))
+
+    def _tell(self, request: Request, report: Any, text: bool = False, whole: bool = False) -> None:
+        """What the provider has said of its use by now; `text`: of one more piece of text, that comes with it."""
+        if report is None or request.came is None:
+            return
+        counts = self.counts(Usage(report))
+        reports_input, reports_output = counts["reports"]
+        request.came.told = (
+            counts["tokens_in"] if reports_input else None, counts["tokens_out"] if reports_output else None,
+            counts["cached"], counts["cache_write"], counts["reasoning"],
+        )  # fmt: skip
+        request.came.told_at = len(request.came.texts) + text
+        request.came.whole = whole
 
     async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
         """The JSON of the answer to another request than one for a reply."""
@@ -260,6 +289,8 @@ class SdkProvider(Provider):
             raise self._failure(self._imported(origin), error, request, patience) from None
         finally:
             asked_by_us.reset(token)
+            if request.came is not None and not start.has_left:
+                request.came.begun = False
 
     async def _begun(self, create: Any, arguments: dict[str, Any]) -> Any:
         """SDKs hand out a body that they have not read in a context of their own; ours closes it."""

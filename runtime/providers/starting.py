@@ -48,6 +48,7 @@ class Start:
 
     def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
         self.unconnected = False
+        self.has_left = False  # the request may have reached the provider
         self._gate = gate
         self._patience = patience
         self._connecting = Countdown(connect_seconds, self._give_up)
@@ -57,7 +58,7 @@ class Start:
 
     async def __aenter__(self) -> None:
         await self._gate.free.acquire()
-        self._holds = True
+        self._holds = self.has_left = True  # a client of the tests tells nothing of connecting
         self._holding.start()
         self._token = _starting.set(self)
 
@@ -72,9 +73,12 @@ class Start:
         _, step, phase = event.split(".")
         if step in CONNECTING:
             if phase == "started":
+                self.has_left = False
                 self._connecting.start()
             else:
                 self._connecting.stop()
+        elif step == "send_request_headers":
+            self.has_left = True
         elif step == "send_request_body" and phase != "started":
             self._pass_on()
 

@@ -2,7 +2,7 @@
 
 Hands on `Accepted(tree)` or the violations, all of them, in field order. A node of the tree is
 
-    a str, int, float, bool or None      for String, Int, Float, Bool, Nil and string sets
+    a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants
     ("array", [node, ...])
     ("map", [(key, node), ...])
@@ -16,18 +16,20 @@ Must not know: values of the machine, replies, providers.
 from __future__ import annotations
 
 from ...vm.schema import definitions, display, enum_type, is_optional
+from ...vm.values.binary import from_base64
 from ...vm.values.scalars import INT_MAX, INT_MIN, float_text
 from .json_text import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ...vm.schema import Field, SchemaType
 
 NONE = ("none",)
 LONGEST_LITERAL = 400
+LONG_FORM = frozenset({"variant", "data"})
 
 # Code of a violation: variant of the SchemaError it makes (O-2.29).
 VARIANTS = {
@@ -160,13 +162,14 @@ class _Validation:
         return ("map", [(key, self.node(kind[1], v, _child(path, key), coerce=coerce)) for key, v in value.items()])
 
     def member(self, kind: SchemaType, value: Any, path: str) -> Any:
+        name = enum_type(kind)
+        value = value if name is None else variant_name(value)
         if not isinstance(value, str):
             return self.mismatch(kind, value, path)
         if value not in kind[1]:
             allowed = ", ".join(compact_json(text) for text in kind[1])
             text = f"expected one of {allowed}; got {compact_json(value)}"
             self.violations.append(Violation(path, "enum", text, expected=list(kind[1]), actual=value))
-        name = enum_type(kind)
         return value if name is None else ("enum", name, value)
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
@@ -194,7 +197,8 @@ class _Validation:
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
         expected, actual = display(kind), json_kind(value)
-        text = f"expected {expected}, got {actual}"
+        beyond = " beyond 64 bits" if type(value) is int and not -(2**63) <= value < 2**63 else ""
+        text = f"expected {expected}, got {actual}{beyond}"
         self.violations.append(Violation(path, "type", text, expected=expected, actual=actual))
 
 
@@ -203,6 +207,7 @@ class _ReplyValidation(_Validation):
 
     def member(self, kind: SchemaType, value: Any, path: str) -> Any:
         """O-2.59"""
+        value = value if enum_type(kind) is None else variant_name(value)
         if isinstance(value, str) and value not in kind[1]:
             folded = value.casefold()
             alike = [text for text in kind[1] if text.casefold() == folded]
@@ -222,6 +227,13 @@ class _ReplyValidation(_Validation):
                 violation = Violation(path, "missing", f"has none of the fields {listed}", expected=names, actual=list(value))
                 self.violations.append(violation)
         return node
+
+
+def variant_name(value: Any) -> Any:
+    """The name that stands for a unit variant, from the form in which values are written (O-2.60); else `value` as it is."""
+    if isinstance(value, dict) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
+        return value["variant"] if value.get("data") is None else value
+    return value
 
 
 def json_kind(value: Any) -> str:
@@ -260,6 +272,11 @@ def _fits_string(value: Any) -> tuple[bool, Any]:
     return type(value) is str, value
 
 
+def _fits_bytes(value: Any) -> tuple[bool, Any]:
+    found = from_base64(value) if type(value) is str else None
+    return type(found) is bytes, found
+
+
 def _fits_bool(value: Any) -> tuple[bool, Any]:
     return type(value) is bool, value
 
@@ -268,7 +285,9 @@ def _fits_nil(value: Any) -> tuple[bool, Any]:
     return value is None, value
 
 
-_FITS = {"string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil}
+_FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {
+    "string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil, "bytes": _fits_bytes,
+}  # fmt: skip
 
 
 def _coerced(tag: str, value: Any) -> Any:

@@ -346,3 +346,29 @@ def test_an_error_of_the_program_is_shown_as_on_the_command_line() -> None:
 def test_a_listener_is_a_function(method: str) -> None:
     with PROGRAM.session() as session, pytest.raises(TypeError, match="expected a function, got int"):
         getattr(session, method)("n", 5)
+
+
+def test_an_error_names_where_it_was_made_and_its_way() -> None:
+    source = """pub fn read(text: String) -> Result<Int, ParseError> {
+    let n = text.parse_int()?;
+    Ok(n)
+}
+pub fn deep(n: Int) -> Result<Int, Error> {
+    if n == 0 { return Err(Error::new("no")); }
+    Ok(deep(n - 1)? + 1)
+}
+fn main() { read("x")?; }
+"""
+    with concerto.compile(source).session() as session:
+        with pytest.raises(concerto.ProgramError) as caught:
+            session.call("read", "x")
+        assert caught.value.trace == (concerto.Frame("read", "main.conc", 2, 13),)
+        result = session.run()
+        assert [(frame.function, frame.line) for frame in result.trace] == [("read", 2), ("main", 9)]
+        with pytest.raises(concerto.ProgramError) as caught:
+            session.call("deep", 100)
+        trace = caught.value.trace
+        assert len(trace) == 33 and trace[16] == concerto.Frame("… 69 more …", "", 0, 0) and trace[0].line == 6
+        assert session.call("read", "4") == 4
+    with concerto.compile("fn main() { panic(\"p\"); }").session() as session:
+        assert [frame.line for frame in session.run().trace] == [1]

@@ -43,3 +43,16 @@ def test_filter_and_options() -> None:
             PROGRAM.test(**options)
     with pytest.raises(ValueError, match="E4001"):
         PROGRAM.test(connections={"openai": {"nope": 1}})
+
+
+def test_an_error_of_a_test_names_where_it_was_made() -> None:
+    source = """fn read(text: String) -> Result<Int, ParseError> {
+    text.parse_int()
+}
+@test("one") fn one() {
+    read("x")?;
+}
+"""
+    (test,) = concerto.compile(source).test().tests
+    assert test.place == ("main.conc", 2, 5)
+    assert test.trace == (concerto.Frame("read", "main.conc", 2, 5), concerto.Frame("one", "main.conc", 5, 5))

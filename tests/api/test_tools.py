@@ -93,3 +93,54 @@ def test_the_host_takes_tools_away() -> None:
         assert session.call("count", 1) == 1
     with pytest.raises(ValueError, match="permission of tool Lab"):
         concerto.Permissions(tools={"Lab": "count"})
+
+
+def test_a_function_of_the_host_learns_who_asks() -> None:
+    """O-3.28"""
+    program = concerto.compile("""
+        tool Orders { description: "d", @describe("d") @param("n", "n") pub fn list(self, n: Int) -> String { "" } }
+        model M { provider: openai, base: "m", tools: [Orders] }
+        pub fn ask(user: Any) -> Result<String, AgentError> { Ok(M.with_context({ "user": user }).execute("q")?.text) }
+        pub fn plain() -> String { Orders.list(7) }
+    """)
+    script = [{"tool_calls": [{"tool": "Orders.list", "arguments": {"n": 5}}]}, "done"]
+    asked: list[Any] = []
+
+    def orders(n: int, context: Any) -> str:
+        asked.append((n, context))
+        return "none"
+
+    with program.session(offline_script=script * 2) as session:
+        session.register_tool("Orders", "list", orders, context=True)
+        assert session.call("ask", "ada") == "done"
+        assert session.call("plain") == "none"
+        session.register_tool("Orders", "list", lambda n: asked.append(n) or "none")
+        assert session.call("ask", "bob") == "done"
+    assert asked == [(5, {"user": "ada"}), (7, None), 5]
+
+
+@pytest.mark.parametrize("fn", [None, 3, lambda: 1, lambda a, b: 1])
+def test_what_cannot_take_the_arguments_is_refused_at_once(fn: Any) -> None:
+    with PROGRAM.session() as session, pytest.raises(TypeError, match="register_tool: Lab.count"):
+        session.register_tool("Lab", "count", fn)
+    with PROGRAM.session() as session:
+        session.register_tool("Lab", "count", lambda *arguments, of=1: 1)
+        session.register_tool("Lab", "count", lambda n=0: 1)
+
+
+def test_a_denial_tells_how_a_host_grants() -> None:
+    program = concerto.compile('pub fn read() -> Result<String, FsError> { std::fs::read_file("a.txt") }')
+    way = r"grant it with permissions=Permissions\(fs_read=\('.*a.txt',\)\)"
+    with program.session() as session, pytest.raises(concerto.ProgramError, match=way):
+        session.call("read")
+
+
+def test_a_connection_that_is_nearly_there_is_refused() -> None:
+    source = 'connect lab { provider: "custom", base_url: "http://a.example/v1", default_model: "m" }\nmodel L { provider: lab }'
+    program = concerto.compile(source + '\npub fn f() -> Int { 1 }')
+    with pytest.raises(Exception, match="no connection labb; did you mean lab"):
+        program.session(connections={"labb": {"base_url": "http://b.example/v1"}})
+    with pytest.raises(Exception, match="base_url does not take"):
+        program.session(connections={"lab": {"base_url": "b.example/v1"}})
+    with program.session(connections={"lab": {"base_url": "http://b.example/v1"}, "other": {"provider": "openai"}}) as session:
+        assert session.call("f") == 1

@@ -35,8 +35,8 @@ PLAIN = concerto.compile('@test("one") fn one() {}\npub fn f() {}')
 STORE = "an object with the methods head, entries, turns, views, commit, remove, keys, expire and close"
 WRONG = [
     ({"permissions": {"net": True}}, "permissions is {'net': True}; it is a Permissions, or None"),
-    ({"budgets": {"steps": 1}}, "budgets is {'steps': 1}; it is a Budgets, or None"),
-    ({"budgets": {}}, "budgets is {}; it is a Budgets, or None"),
+    ({"budgets": {"steps": 1}}, "budgets is {'steps': 1}; it is a Budgets, a SharedBudget, a list of them, or None"),
+    ({"budgets": {}}, "budgets is {}; it is a Budgets, a SharedBudget, a list of them, or None"),
     ({"offline": "no"}, "offline is 'no'; it is a bool"),
     ({"offline": 0}, "offline is 0; it is a bool"),
     ({"connections": 3}, "connections is of the type int; it is a mapping of names of connections to their fields"),
@@ -61,6 +61,7 @@ WRONG = [
     ({"summarizers": {"x": 1}}, "summarizers of 'x' is of the type int; it is an object with the method fold"),
     ({"token_counter": 3}, "token_counter is 3; it is an object with the method count, or None"),
     ({"code_cache": True}, "code_cache is True; it is the path of a directory, or None"),
+    ({"stdin": 3}, "stdin is 3; it is a str, bytes, a file with a descriptor such as sys.stdin, or None"),
     ({"tier": "zz"}, "tier is 'zz'; it is 'interp' or 'both'"),
     ({"tier": ["interp"]}, "tier is ['interp']; it is 'interp' or 'both'"),
 ]

@@ -12,11 +12,11 @@ MODEL = "model M { provider: offline } schema S { n: Int } memory log: Memory = 
 
 CASES = [
     # connections
-    ("", 'connect c { provider: "custom", base_url: "u", default_model: "m", headers: {"A": "b", "C": env("N")} }' + MAIN),
+    ("", 'connect c { provider: "custom", base_url: "http://u", default_model: "m", headers: {"A": "b", "C": env("N")} }' + MAIN),
     ("E4001", 'connect c { provider: "openai", «retries: 3 }' + MAIN),
     ("E4001", 'connect c { provider: "openai", «provider: "openai" }' + MAIN),
     ("E4001", 'connect c { provider: "openai", retry: { «max: 2 } }' + MAIN),
-    ("E4002", 'connect «c { base_url: "u" }' + MAIN),
+    ("E4002", 'connect «c { base_url: "http://u" }' + MAIN),
     ("E4002", 'connect «c { provider: "custom" }' + MAIN),
     ("", 'connect openai { default_model: "m" } model M { provider: openai }' + MAIN),
     ("E4004", 'connect c { provider: «"opnai" }' + MAIN),

@@ -15,10 +15,10 @@ OPTIONAL = [
     (MODEL + '{ let r = M.execute("a"); print(r.text); }', "E2010", "add `?`, or use `match`"),
     (MODEL + '{ let r = M.execute("a"); print(r + "b"); }', "E2002", "add `?`, or use `match`"),
     (MODEL + '{ let r = M.execute("a"); r.text(); }', "E2011", "add `?`, or use `match`"),
-    ("let o: Option<Int> = None; print(o + 1);", "E2002", "add `?`, use `??` with a default, or `match`"),
-    ("let o: Option<Int> = None; o.abs();", "E2011", "add `?`, use `??` with a default, or `match`"),
-    ("let n: Int? = nil; n.abs();", "E2011", "use `??` with a default, or `match`"),
-    ("let n: Int? = nil; print(n.x);", "E2010", "use `??` with a default, or `match`"),
+    ("let o: Option<Int> = None; print(o + 1);", "E2002", "add `?`, write `x ?? 0` for a default, or `match`"),
+    ("let o: Option<Int> = None; o.abs();", "E2011", "add `?`, write `x ?? 0` for a default, or `match`"),
+    ("let n: Int? = nil; n.abs();", "E2011", "write `x ?? 0` for a default, or `match`"),
+    ("let n: Int? = nil; print(n.x);", "E2010", "write `x ?? 0` for a default, or `match`"),
 ]
 
 EVERYDAY = [
@@ -62,8 +62,8 @@ NO_VALUE = [
     ('fn f() -> Int { "a"; } fn main() { f(); }', "end with a value or `return`"),
     ("fn f() -> Int { print(1); } fn main() { f(); }", "end with a value or `return`"),
     ("fn f() -> Int { let _x = 1; } fn main() { f(); }", "end with a value or `return`"),
-    ("fn f(a: Bool) -> Int { if a { return 1; } } fn main() { f(true); }", "the `if` has no `else`"),
-    ("fn f(a: Bool) -> Int { if a { 1 } else if !a { 2 } } fn main() { f(true); }", "the `if` has no `else`"),
+    ("fn f(a: Bool) -> Int { if a { return 1; } } fn main() { f(true); }", "the `if` has no `else`: add `else { … }`, or a value behind it"),  # noqa: E501
+    ("fn f(a: Bool) -> Int { if a { 1 } else if !a { 2 } } fn main() { f(true); }", "the `if` has no `else`: add `else { … }`, or a value behind it"),  # noqa: E501
 ]
 
 IMMUTABLE = [
@@ -79,7 +79,7 @@ NIL = [
     ('fn f(_s: String) {} fn main() { f(print("a")); }', "E2009", '`print("a")` returns nothing'),
     ("let s: String = nil; print(s);", "E2001", "`nil` is a value of `String?`"),
     ("fn f() -> Int { while true { } } fn main() { f(); }", "E2023", "the loop has no value; end with a value or `return`"),
-    ("fn f<T>(x: T) { let n: T? = None; print(n, x); } f(1);", "E2001", "write `nil` in place of `None`"),
+    ("fn f<T>(x: T) { let n: T? = None; print(n, x); } f(1);", "E2001", "write `nil` in place of `None`: a `T?` is the value itself or `nil`"),  # noqa: E501
     ('let m = {"a": 1}; print(m["a"] ?? 2);', "E2043", '`[…]` panics on a missing key; write `.get("a") ?? …`'),
     ("print(Ok(1) ?? 2);", "E2043", "use `.unwrap_or(…)`"),
     ("print(1 ?? 2);", "E2043", "remove `??`"),
@@ -88,11 +88,13 @@ NIL = [
 DECLARATIONS = [
     (
         "model M { provider: opena } fn main() {}", "E4003",
-        "did you mean `openai`? connections are: `openai`, `offline`, `anthropic`; declare it with `connect`",
+        "did you mean `openai`? connections are: `openai`, `ollama`, `google`, `offline`, `anthropic`; "
+        "declare it with `connect`",
     ),
     (
         'connect lab { provider: "offline" } model M { provider: lob } fn main() {}', "E4003",
-        "did you mean `lab`? connections are: `lab`, `offline`, `openai`, `anthropic`; declare it with `connect`",
+        "did you mean `lab`? connections are: `lab`, `google`, `ollama`, `offline`, `openai`, `anthropic`; "
+        "declare it with `connect`",
     ),
     ("schema T { note: String? } fn main() {}", "E4020", "write `note?: String`"),
     (

@@ -12,7 +12,7 @@ from concerto.cli import main
 
 from ..command import Ended
 
-VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CONCERTO_OFFLINE", "CONCERTO_TRACEBACK", "NO_COLOR")
+VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CONCERTO_OFFLINE", "CONCERTO_TRACEBACK", "NO_COLOR", "FORCE_COLOR")
 
 Command = Callable[..., Ended]
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -91,9 +92,9 @@ def test_the_timeout_of_the_source_wins(cli, write):
     sleeper = command("-c", "'import time; time.sleep(600)'")
     write("Concerto.toml", PROJECT + "timeout = 0.25\n" + sleeper)
     write("main.conc", SOURCE % "")
-    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.25 s\n"
+    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.25 s\n  at main (main.conc:2:23)\n"
     write("main.conc", SOURCE % ", timeout: 0.125")
-    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.125 s\n"
+    assert cli("run", "--allow-run", "main.conc").err == "error: A: no reply within 0.125 s\n  at main (main.conc:2:23)\n"
 
 
 def test_the_environment_is_named_variables_only(told, cli, write, monkeypatch):
@@ -105,7 +106,27 @@ def test_the_environment_is_named_variables_only(told, cli, write, monkeypatch):
     monkeypatch.delenv("HOST_NAME")
     write("main.conc", WITH_VARIANT)
     missing = "A: the environment variable HOST_NAME is not set, which the agent sees as CHILD_NAME"
-    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [SpawnFailed, {missing}]\n"
+    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [\"SpawnFailed\",\"{missing}\"]\n"
+
+
+def test_a_variable_may_be_written_out(told, cli, write, monkeypatch):
+    """In the manifest itself, without a variable of the host; an image holds it (O-4.41)."""
+    monkeypatch.setenv("HOST_NAME", "value")
+    variables = 'env = { MODE = { value = "production" }, EMPTY = { value = "" }, OF_HOST = "HOST_NAME" }\n'
+    env = told(command("tells.py") + variables)["env"]
+    assert (env["MODE"], env["EMPTY"], env["OF_HOST"]) == ("production", "", "value")
+    cli("compile", "main.conc")
+    (Path.cwd() / "Concerto.toml").unlink()
+    assert '"MODE": "production"' in cli("run", "--allow-run", "main.concb").out
+
+
+@pytest.mark.parametrize("wrong", ["{ value = 1 }", "{ text = 'a' }", "{ value = 'a', env = 'B' }", "1", "['a']"])
+def test_what_is_neither_a_name_nor_a_value_is_refused(cli, write, wrong):
+    write("Concerto.toml", PROJECT + command("tells.py") + f"env = {{ MODE = {wrong} }}\n")
+    write("main.conc", SOURCE % "")
+    code, _, err = cli("check", "main.conc")
+    wanted = 'error[E4004]: `env` of [agents.a] is a table of names of variables, or of `{ value = "text" }`'
+    assert code == 65 and wanted in err and "env = { API_KEY" in err
 
 
 def test_params_go_first_and_only_when_there_are_any(told):
@@ -119,7 +140,7 @@ def test_what_cannot_start_is_named(cli, write):
     write("Concerto.toml", PROJECT + 'command = "./no-such-program x"\n')
     write("main.conc", WITH_VARIANT)
     missing = "A: the command ./no-such-program does not start: No such file or directory"
-    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [SpawnFailed, {missing}]\n"
+    assert cli("run", "--allow-run", "main.conc").out == f"[emit:e] [\"SpawnFailed\",\"{missing}\"]\n"
 
 
 def test_a_connector_that_no_table_names_is_an_error(cli, write):

@@ -18,7 +18,7 @@ def test_a_new_project_checks_tests_and_runs(cli, provider):
     assert cli("check", "--deny-warnings", "made/src/main.conc") == (0, "", "")
     assert cli("fmt", "--check", "made/src/main.conc").code == 0
     assert cli("test", "made").code == 0
-    assert cli("run", "made/src/main.conc", "--offline").out == "[emit:ticket] Ticket {title: , kind: bug}\n"
+    assert cli("run", "made/src/main.conc", "--offline").out == "[emit:ticket] {\"title\":\"\",\"kind\":\"bug\"}\n"
 
 
 def test_this_folder(cli, tmp_path):
@@ -35,7 +35,7 @@ def test_commands_without_file_take_the_entry(cli, tmp_path, monkeypatch):
     assert cli("run").code == 2
     cli("init", "made", "-p", "offline")
     monkeypatch.chdir(tmp_path / "made" / "src")
-    assert cli("run", "--offline", "--", "x").out == "[emit:ticket] Ticket {title: , kind: bug}\n"
+    assert cli("run", "--offline", "--", "x").out == "[emit:ticket] {\"title\":\"\",\"kind\":\"bug\"}\n"
     assert cli("check") == (0, "", "")
     assert cli("fmt", "--check").code == 0
     assert cli("compile").code == 0

@@ -109,3 +109,12 @@ def test_an_entry_that_is_no_file_is_told_at_its_line(cli, write, tmp_path):
         "Concerto.toml:4:1: error[E4004]: the `entry` of [project] is no file: src/mian.conc\n"
         '  4 | entry = "src/mian.conc"\n    | ^^^^^\n  help: write the path of a source: `entry = "src/main.conc"`\n'
     )
+
+
+@pytest.mark.parametrize("verb", [*TAKES_FILE, "test"])
+def test_bytecode_of_the_rust_implementation_names_the_way(cli, write, verb):
+    code, out, err = cli(verb, write("app.conc-ir", '{"version": 1}'))
+    assert (code, out) == (2, "")
+    assert err.startswith("app.conc-ir is the bytecode of another implementation")
+    assert "`concerto run app.conc`" in err
+    assert "`concerto compile app.conc`" in err

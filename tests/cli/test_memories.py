@@ -141,10 +141,10 @@ def test_recall_and_rules_tell_what_they_do(cli, write):
     assert [line.partition("]")[0] for line in told] == ["[emit:memory:learn_failed", "[emit:memory:learn", "[emit:memory:recall"]
     for line, parts in zip(
         told,
-        (('"rule": bad', '"reason": index'), ('"rule": good', '"fact": good/g'), ('"ids": [0]', '"degraded": false')),
+        (('"rule":"bad"', '"reason":"index'), ('"rule":"good"', '"fact":"good/g"'), ('"ids":[0]', '"degraded":false')),
         strict=True,
     ):
-        assert all(part in line for part in ('"memory": m', *parts)), line
+        assert all(part in line for part in ('"memory":"m"', *parts)), line
 
 
 def test_tests_have_fresh_stores(cli, write, tmp_path):

@@ -189,7 +189,7 @@ def test_a_terminal_gets_no_control_characters(cli, write, monkeypatch):
     plain = cli("run", "--offline", "a.conc")
     assert plain.out == "a\tb\x1b[2J\u202e\n[emit:c\x07] ü\n\n" and "P001]: \r" in plain.err
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: True)
-    code, out, err = cli("run", "--offline", "a.conc")
+    code, out, err = cli("run", "--offline", "--color=never", "a.conc")
     assert out == "a\tb\\u001b[2J\\u202e\n[emit:c\\u0007] ü\n\n"
     assert "P001]: \\r\n" in err
 

@@ -49,7 +49,7 @@ def test_the_share_is_about_what_requests_have_in_common(cli, write):
     for bound in ("20", "", ").window(20, low: 10"):
         told(cli, write, bound)
         code, out, err = cli("run", "--offline", "--verbose=requests", "m.concb")
-        lines = err.splitlines()
+        lines = [line for line in err.splitlines() if not line.startswith(" ")]
         assert (code, out, len(lines)) == (0, "", 30) and lines[0].endswith("the first of its model")
         form = re.compile(r"request M-\d+\.1: m on openai, \d+ bytes, (\d+) % as the one before")
         full = [int(form.fullmatch(line)[1]) for line in lines[11:]]

@@ -20,7 +20,7 @@ def asks(write):
 
 
 def test_emits_as_text(cli, asks):
-    assert cli("run", "--offline", asks) == (0, "[emit:answer] offline: hi\n[emit:pair] [a, ü]\n", "")
+    assert cli("run", "--offline", asks) == (0, "[emit:answer] offline: hi\n[emit:pair] [\"a\",\"ü\"]\n", "")
 
 
 def test_emits_as_json(cli, asks):
@@ -31,7 +31,7 @@ def test_emits_as_json(cli, asks):
 def test_verbose_shows_runtime_channels(cli, asks):
     code, out, err = cli("run", "--offline", "--verbose", asks)
     assert (code, err) == (0, "")
-    assert out.startswith('[emit:model:log] {"model": m-1, "connection": openai, "method": execute, "attempt": 1,')
+    assert out.startswith('[emit:model:log] {"model":"m-1","connection":"openai","method":"execute","attempt":1,')
     rows = [json.loads(line) for line in cli("run", "--offline", "--verbose", "--emit-format", "json", asks).out.splitlines()]
     assert [row["channel"] for row in rows] == ["model:log", "answer", "pair"]
     assert (rows[0]["payload"]["prompt"], rows[0]["payload"]["text"], rows[0]["payload"]["ok"]) == ("hi", "offline: hi", True)
@@ -169,14 +169,65 @@ def test_long_trace_shows_both_ends(cli, write):
 )
 def test_error_of_main(cli, write, error, code):
     write("e.conc", f'fn main() -> Result<Nil, Error> {{\n    emit("before", 1);\n    Err({error})\n}}\n')
-    assert cli("run", "e.conc") == (code, "[emit:before] 1\n", "error: it broke\n")
+    assert cli("run", "e.conc") == (code, "[emit:before] 1\n", "error: it broke\n  at main (e.conc:3:5)\n")
+
+
+WAY = """fn port(text: String) -> Result<Int, ParseError> { text.parse_int() }
+
+fn settings(text: String) -> Result<Int, ParseError> {
+    let found = port(text)?;
+    Ok(found + 1)
+}
+
+fn main() -> Result<Nil, ParseError> {
+    for _ in 0..50 { settings("1")?; }
+    settings("x")?;
+    Ok(nil)
+}
+"""
+
+
+@pytest.mark.parametrize("tier", ["interp", "both"])
+def test_an_error_of_main_names_where_it_was_made_and_its_way(cli, write, tier):
+    write("e.conc", WAY)
+    places = ["port (e.conc:1:52)", "settings (e.conc:4:17)", "main (e.conc:10:5)"]
+    told = "".join(f"  at {place}\n" for place in places)
+    assert cli("run", "--tier", tier, "e.conc") == (1, "", f'error: not an Int: "x"\n{told}')
+    assert cli("compile", "--strip", "e.conc", "-o", "e.concb")[0] == 0
+    assert cli("run", "--tier", tier, "e.concb")[2] == f'error: not an Int: "x"\n{told}'
+
+
+@pytest.mark.parametrize("tier", ["interp", "both"])
+def test_the_middle_of_a_long_way_is_left_out(cli, write, tier):
+    deep = "fn deep(n: Int) -> Result<Int, Error> { if n == 0 { return Err(Error::new(\"no\")); } Ok(deep(n - 1)? + 1) }\n"
+    write("d.conc", deep + "fn main() { deep(5)?; }\n")
+    assert len(cli("run", "--tier", tier, "d.conc")[2].splitlines()) == 8
+    write("d.conc", deep + "fn main() { for n in 0..30 { let _ = deep(n).is_ok(); } deep(30)?; }\n")
+    assert "more" not in cli("run", "--tier", tier, "d.conc")[2]
+    for depth, more in ((31, 1), (32, 2), (90, 60), (9000, 8970)):
+        write("d.conc", deep + f"fn main() {{ for n in 0..30 {{ let _ = deep(n).is_ok(); }} deep({depth})?; }}\n")
+        lines = cli("run", "--tier", tier, "d.conc")[2].splitlines()
+        assert lines[0] == "error: no" and lines[1].startswith("  at deep (d.conc:1:60)") and len(lines) == 34
+        assert lines[17] == f"  … {more} more …" and lines[33].startswith("  at main (d.conc:2:")
+
+
+def test_a_way_that_grows_forever_takes_no_room(cli, write):
+    source = """fn again(e: Result<Int, Error>) -> Result<Int, Error> { Ok(e?) }
+fn main() {
+    let mut kept: Result<Int, Error> = Err(Error::new("no"));
+    for _ in 0..2000 { kept = again(kept); }
+    kept?;
+}
+"""
+    _, _, err = cli("run", write("g.conc", source))
+    assert "  … 1970 more …" in err.splitlines() and len(err.splitlines()) == 34
 
 
 @pytest.mark.parametrize(("provider", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
 def test_missing_key(cli, write, provider, variable):
     write("k.conc", ASKS.replace("openai", provider))
     message = f"m-1: environment variable {variable} is not set; set it, or run with --offline to use the offline provider"
-    assert cli("run", "k.conc") == (1, "", f"error: {message}\n")
+    assert cli("run", "k.conc") == (1, "", f"error: {message}\n  at main (k.conc:4:20)\n")
 
 
 def test_no_main(cli, write):
@@ -227,8 +278,35 @@ def test_scripted_replies_then_the_usual_ones(cli, write):
     assert cli("run", "s.conc", "--offline-script", "replies.json") == (
         0,
         "[emit:a] one\n[emit:a] two\n[emit:a] offline: q2\n",
-        "",
+        "replies.json has no reply left: 1 request was answered as --offline does\n",
     )
+    assert cli("run", "s.conc", "--offline-script", "replies.json", "-q").err == ""
+
+
+def test_replies_of_comments(cli, write):
+    """O-1.280"""
+    source = 'model M { provider: openai, base: "m" }\nfn main() { for _ in 0..4 { emit("a", M.execute("q")?.text); } }\n'
+    replies = '// reply: text "one" after=20ms\n// reply: text {"two": 2}\n// reply: stream "th" "ree"\n'
+    write("s.conc", source + replies + "// reply: fault 404\n")
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    assert ran.out == '[emit:a] one\n[emit:a] {"two": 2}\n[emit:a] three\n'
+    assert ran.err.startswith("error: ") and ran.code == 1
+
+
+@pytest.mark.parametrize(
+    ("comment", "why"),
+    [
+        ("", "s.conc: it has no replies: write"),
+        ("// reply: say hello", "s.conc:2: 'say hello' is no reply: write"),
+        ("// reply: text hello", "s.conc:2: 'text hello' is no reply: write"),
+        ('// reply M: text "a"', "s.conc:2: replies of one model cannot be scripted"),
+    ],
+)
+def test_comments_that_are_no_replies(cli, write, comment, why):
+    write("s.conc", "fn main() { }\n" + comment + "\n")
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    assert (ran.code, ran.err[: len(why)]) == (2, why)
+
 
 
 UNKNOWN = (
@@ -301,9 +379,9 @@ def test_an_own_error_shows_its_message(cli, write):
     """Its field `message`, or its Display text (L-3.11.14)."""
     fails = "fn main() -> Result<Nil, E> { Err(%s) }"
     write("e.conc", "struct E { message: String }\nimpl Error for E { }\n" + fails % 'E { message: "gone" }')
-    assert cli("run", "e.conc") == (1, "", "error: gone\n")
+    assert cli("run", "e.conc") == (1, "", "error: gone\n  at main (e.conc:3:31)\n")
     write("e.conc", "enum E { A(Int) }\nimpl Error for E { }\n" + fails % "E::A(1)")
-    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n")
+    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n  at main (e.conc:3:31)\n")
 
 
 def test_the_seed_fixes_the_random_numbers_of_the_library(cli, write):
@@ -315,7 +393,8 @@ def test_the_seed_fixes_the_random_numbers_of_the_library(cli, write):
 def test_every_budget_has_a_flag(cli, asks, write):
     """O-9.27, G-6.4."""
     err = cli("run", "--offline", "--max-tokens", "3", asks).err
-    assert err.startswith("panic[P401]: token budget spent") and "(budget `tokens`)" in err
+    assert err.startswith("error: token budget spent") and "(budget `tokens`)" in err
+    assert cli("run", "--offline", "--max-model-calls", "1", asks).code == 0
     assert cli("run", "--offline", "--max-tokens", "100000", asks).code == 0
     write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "asks.conc"\n[pricing."m-1"]\n'
           "input_per_million = 1000000\noutput_per_million = 1000000\n")  # fmt: skip

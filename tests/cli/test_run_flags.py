@@ -27,6 +27,8 @@ class Case(NamedTuple):
     base: list[str] = []
 
 
+TOLD = 'println("got", match M.execute("q") { Ok(r) => r.text, Err(e) => "${e.kind}: ${e.message}" });'
+TWICE = 'let _r = M.execute("q"); println("got", match M.execute("q") { Ok(_) => "second", Err(e) => e.message });'
 CALL = 'println("got", M.execute("q").map(|r| r.text).unwrap_or("nothing"));'
 READ = 'println("read", std::fs::read_file("a.txt").is_ok());'
 WRITE = 'println("wrote", std::fs::write_file("b.txt", "x").is_ok());'
@@ -55,8 +57,9 @@ CASES = {
     "--max-seconds": Case(
         ["--max-seconds", "5"], 'std::time::sleep(60000); println("slept");', "slept", "time limit exceeded: 5 s", ["--offline"]
     ),
-    "--max-tokens": Case(["--max-tokens", "3"], CALL, "got offline: q", "token budget spent", ["--offline"]),
-    "--max-cost": Case(["--max-cost", "1"], CALL.replace("M.", "Near."), "got nothing", "budget of cost"),
+    "--max-tokens": Case(["--max-tokens", "3"], TOLD, "got offline: q", "token budget spent", ["--offline"]),
+    "--max-model-calls": Case(["--max-model-calls", "1"], TWICE, "got second", "budget of model calls", ["--offline"]),
+    "--max-cost": Case(["--max-cost", "1"], TOLD.replace("M.", "Near."), "got ConnectionError", "budget of cost"),
 }  # fmt: skip
 
 

@@ -12,16 +12,16 @@ from concerto.vm.bytecode.image import FORMAT, ImageError
 RUN_FLAGS = [  # O-9.27
     "--offline", "--offline-script", "--env-file", "--allow-fs-read", "--allow-fs-write", "--allow-fs", "--allow-net",
     "--allow-env", "--allow-run",
-    "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
+    "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--max-model-calls", "--seed",
 ]  # fmt: skip
 FLAGS = {
-    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose"],
+    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
-    "test": [*RUN_FLAGS, "--filter", "--debug", "--json"],
+    "test": [*RUN_FLAGS, "--filter", "--debug", "--json", "--junit", "--watch"],
     "init": ["--provider"],
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
@@ -48,7 +48,7 @@ def test_help(cli, word):
 def test_help_of_a_verb_names_its_flags(cli, verb):
     code, out, err = cli(verb.name, "--help")
     assert (code, err) == (0, "")
-    assert {*FLAGS[verb.name], "--quiet"} <= set(re.findall(r"[-\w]+", out))
+    assert {*FLAGS[verb.name], "--quiet", "--color"} <= set(re.findall(r"[-\w]+", out))
     assert cli("help", verb.name) == (code, out, err)
 
 
@@ -81,6 +81,21 @@ def test_bad_usage(cli, words):
     assert (code, out) == (2, "")
     assert err.startswith(f"usage: concerto {words[0]}")
     assert f"concerto {words[0]}: error: " in err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["run", "app.conc", "ask", "hi"], "arguments of the program stand behind --: `concerto run app.conc -- ask hi`"),
+        (["e.conc"], "concerto: e.conc is a file, not a command: write `concerto run e.conc`"),
+        (["run", "--allow-net=a.org/x", "e.conc"], "'a.org/x' is no host: a permission is for a whole host, write a.org"),
+        (["run", "--allow-net=https://a.org:80/x", "e.conc"], "is no host: a permission is for a whole host, write a.org:80"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_what_was_meant_is_said(cli, words, meant):
+    ran = cli(*words)
+    assert ran.code == 2 and meant in ran.err
 
 
 @pytest.mark.parametrize("words", [["version"], ["--version"], ["-V"]], ids=" ".join)

@@ -189,3 +189,17 @@ def test_drift_finds_any_difference_and_compares_fuel_where_both_count() -> None
     other_emit = Observation("image", [("a", "2")], [], {"status": "ok"})
     assert [part for part, _, _ in drift(one, other_fuel)] == ["fuel"]
     assert [part for part, _, _ in drift(one, other_emit)] == ["emits"]
+
+
+def test_a_way_is_compared_whole_and_in_order() -> None:
+    body = "x // way: 1 f\ny // way: 2 main, 3 main\n// fails: Error\n"
+    places = [{"function": "f", "file": "main.conc", "line": 3, "column": 9}]
+    places += [{"function": "main", "file": "main.conc", "line": 4, "column": column} for column in (1, 2)]
+
+    def told(*way: Any) -> list[str]:
+        return came(body, status="error", exit=1, fails={"kind": "Error", "message": "", "way": list(way)})
+
+    assert told(*places) == []
+    assert len(told(*places[:2])) == 1 and len(told(*places, places[0])) == 1 and len(told(places[1], places[0], places[2])) == 2
+    assert len(told()) == 3 and len(told({**places[0], "function": "g"}, *places[1:])) == 1
+    assert len(told(places[0], 7, *places[1:])) == 2

@@ -34,9 +34,9 @@ def test_routes_alone(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     """The tiers may be compared without the second evaluator: what one route shows and another does not is a drift."""
     asked = []
 
-    def run(self: generate.Runner, source: str, route: str = "interp") -> tuple[generate.Seen, int]:
+    def run(self: generate.Runner, source: str, route: str = "interp") -> tuple[generate.Seen, tuple[int, None]]:
         asked.append(route)
-        return ("ok", None, None, []), 7 if route == "interp" else 8
+        return ("ok", None, None, []), (7 if route == "interp" else 8, None)
 
     words = ["--count", "1", "--alone", "--route", "interp", "--route", "trans"]
     assert generate.main(words) == 0

@@ -21,8 +21,8 @@ PREPARED = """\
 [emit:length_after_preview] 3
 [emit:answer] offline: Now how do I deduplicate it?
 [emit:length] 5
-[emit:last] [Message {role: user, content: Now how do I deduplicate it?}, \
-Message {role: assistant, content: offline: Now how do I deduplicate it?}]
+[emit:last] [{"role":"user","content":"Now how do I deduplicate it?"},\
+{"role":"assistant","content":"offline: Now how do I deduplicate it?"}]
 """
 PIPELINE = """\
 [emit:reply] offline: Write a friendly answer to this bug: The export button crash
@@ -57,8 +57,8 @@ SCRIPTED_RETRY = """\
 [emit:still] 2
 """
 SIDE_BY_SIDE = """\
-[emit:both] (false, offline: Good morning!)
-[emit:all] [false, false, false]
+[emit:both] [false,"offline: Good morning!"]
+[emit:all] [false,false,false]
 [emit:answer] offline: What is a lamp?
 """
 STORES = """\
@@ -79,23 +79,22 @@ STREAM = """\
 [emit:remembered] 2
 """
 EMITS = """\
-[emit:progress] Progress {done: 0, of: 2}
+[emit:progress] {"done":0,"of":2}
 [emit:remove] draft.md
-[emit:progress] Progress {done: 1, of: 2}
+[emit:progress] {"done":1,"of":2}
 [emit:remove] report.md
-[emit:kept] [draft.md, report.md]
+[emit:kept] ["draft.md","report.md"]
 """
 MEMORY = """\
 [emit:summary] Do you have lamps? Green ones? And lampshades?
 [emit:shown] system: Prices are in euro.
 [emit:shown] system: [summary] Do you have lamps? Green ones? And lampshades?
-[emit:shown] assistant: offline: Green ones?
 [emit:shown] user: And lampshades?
 [emit:shown] assistant: offline: And lampshades?
 [emit:shown] user: How much is one?
 [emit:shown] assistant: offline: How much is one?
 [emit:shown] user: And two?
-[emit:green] [Ann likes green lamps.]
+[emit:green] ["Ann likes green lamps."]
 [emit:bob] 1
 """
 OUTPUT = {
@@ -157,7 +156,7 @@ def test_an_agent_is_a_process_that_runs_where_its_manifest_lies(flags, tmp_path
 def test_an_image_of_it_is_granted_nothing(tmp_path):
     folder = shutil.copytree(EXAMPLES / "agent", tmp_path / "agent")
     assert concerto("compile", "main.conc", "-o", "x.concb", cwd=folder).code == 0
-    message = "error: permission denied: run=python3 (grant it with --allow-run=python3)\n"
+    message = "error: permission denied: run=python3 (grant it with --allow-run=python3)\n  at review (main.conc:10:16)\n  at main (main.conc:22:18)\n"  # noqa: E501
     assert concerto("run", "x.concb", cwd=folder) == (77, "", message)
     assert concerto("run", "x.concb", "--allow-run=python3", cwd=folder) == (0, AGENT, "")
     assert '"run=python3"' in concerto("inspect", "x.concb", "--json", cwd=folder).out

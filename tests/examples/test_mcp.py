@@ -23,4 +23,4 @@ def test_it_runs_with_its_server() -> None:
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
     done = concerto("run", "main.conc", "--offline", cwd=FOLDER, PATH=path)
     assert done.err == ""
-    assert done.out == "[emit:titles] [Emma, Ulysses]\n[emit:author] Jane Austen\n[emit:lent] 1\n[emit:refused] true\n"
+    assert done.out == "[emit:titles] [\"Emma\",\"Ulysses\"]\n[emit:author] Jane Austen\n[emit:lent] 1\n[emit:refused] true\n"

@@ -208,4 +208,4 @@ def test_failure_that_nobody_handles_ends_the_run(tmp_path):
     (tmp_path / "replies.json").write_text(json.dumps([NO_JSON] * 3))
     message = "m-1: no valid reply after 3 attempts: $: not valid JSON: no JSON object in the text"
     ended = concerto("run", "retry.conc", "--offline-script", "replies.json", cwd=tmp_path)
-    assert ended == (1, "", f"error: {message}\n")
+    assert ended == (1, "", f"error: {message}\n  at main (retry.conc:20:20)\n")

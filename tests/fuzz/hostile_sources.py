@@ -701,3 +701,19 @@ def try_question(n: int, p: str, rng: random.Random) -> Part:
 @family
 def spawns(n: int, p: str, rng: random.Random) -> Part:
     return Part(f"async fn sp{p}(a: Int) -> Int {{ a }}\n", lines(n, lambda i: f"let {p}sp{i} = spawn sp{p}({i});") + lines(n, lambda i: f"emit(\"s\", await {p}sp{i});"))
+
+
+@family
+def one_method_of_many_traits(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f"trait Om{p}{i} {{ fn om{p}(self) -> Int; }}") + f"struct Om{p} {{ x: Int }}\n"
+    items += lines(n, lambda i: f"impl Om{p}{i} for Om{p} {{ fn om{p}(self) -> Int {{ {i} }} }}")
+    called = rng.choice((f"om.om{p}()", f"Om{p}0::om{p}(om)"))
+    return Part(items, f"let om = Om{p} {{ x: 1 }};\n" + lines(n, lambda i: f"emit(\"om\", {called});"))
+
+
+@family
+def schemas_twice_in_one(n: int, p: str, rng: random.Random) -> Part:
+    """Written out, each is twice the one it holds."""
+    word, held = rng.choice((("schema", "{}"), ("struct", "{}"), ("schema", "Option<{}>"), ("schema", "Array<{}>")))
+    items = lines(n, lambda i: f"{word} Sd{p}{i} {{ a: {held.format(f'Sd{p}{i + 1}')}, b: {held.format(f'Sd{p}{i + 1}')} }}")
+    return Part(f"{items}{word} Sd{p}{n} {{ x: Int }}\nschema Sd{p} {{ s: Sd{p}0 }}\n")

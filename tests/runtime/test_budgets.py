@@ -1,12 +1,13 @@
 """Budgets of tokens and cost: reservations, who waits, what is settled (O-1.133, G-6.4)."""
 
 import pytest
-from concerto.runtime.budgets import REPLY_TOKENS, Account, prompt_tokens
+from concerto.runtime.budgets import PANICS, Account, BudgetSpent, Purse
 from concerto.runtime.call_settings import call_settings
 from concerto.runtime.calls import execute
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.progress import Came
 from concerto.runtime.records import Msg, Reply, Request, SchemaField, ToolDef
-from concerto.vm.panics import Panic
+from concerto.runtime.usage import REPLY_TOKENS, Use, prompt_tokens, used_by_broken, used_by_reply
 
 PRICES = {"m": {"input_per_million": 1_000_000.0, "output_per_million": 2_000_000.0}}
 CONNECTION = {"box": {"provider": "custom", "base_url": "http://x", "retry": {"max_attempts": 1}}}
@@ -33,8 +34,12 @@ def request(text="abcd", **fields):
     return Request(id="r", connection="box", model="m", messages=[Msg("user", text)], **fields)
 
 
-def account(tokens=None, cost=None):
-    return Account(tokens, cost, PRICES, Turn)
+def account(tokens=None, cost=None, model_calls=None):
+    return Purse([Account(tokens, cost, model_calls)], PRICES, Turn)
+
+
+def unpriced(tokens=None, cost=None, prices=None):
+    return Purse([Account(tokens, cost)], prices or {}, Turn)
 
 
 def test_what_a_request_may_use():
@@ -50,59 +55,115 @@ def test_what_a_request_may_use():
     ("limits", "params", "code"),
     [
         ({"tokens": 5 + REPLY_TOKENS}, {}, None),
-        ({"tokens": 4 + REPLY_TOKENS}, {}, "P401"),
+        ({"tokens": 4 + REPLY_TOKENS}, {}, "Tokens"),
         ({"tokens": 15}, {"max_tokens": 10}, None),
         ({"cost": 25.0}, {"max_tokens": 10}, None),
-        ({"cost": 24.9}, {"max_tokens": 10}, "P402"),
-        ({"tokens": 1, "cost": 1.0}, {"max_tokens": 10}, "P401"),
+        ({"cost": 24.9}, {"max_tokens": 10}, "Cost"),
+        ({"tokens": 1, "cost": 1.0}, {"max_tokens": 10}, "Tokens"),
     ],
 )
-def test_a_request_beyond_a_limit_is_a_panic(finish, limits, params, code):
+def test_a_request_beyond_a_limit_is_an_error(finish, limits, params, code):
     made = account(**limits)
     if code is None:
         finish(made.reserve(request(params=params), False))
         return
-    with pytest.raises(Panic) as raised:
+    with pytest.raises(BudgetSpent) as raised:
         finish(made.reserve(request(params=params), False))
-    assert raised.value.code == code
+    assert (raised.value.kind, raised.value.variant) == ("BudgetError", code)
     assert "`max_tokens`" in raised.value.message  # what to do about it
-    assert made.open == []
+    assert raised.value.panic().code == PANICS[code]  # where no Result carries it
+    assert made.accounts[0].open == []
 
 
 def test_an_unpriced_model_under_a_budget_of_cost(finish):
-    unpriced = Account(None, 1.0, {}, Turn)
-    with pytest.raises(Panic) as raised:
-        finish(unpriced.reserve(request(), False))
-    assert raised.value.code == "P403"
+    made = unpriced(cost=1.0)
+    with pytest.raises(BudgetSpent) as raised:
+        finish(made.reserve(request(), False))
+    assert raised.value.variant == "Unpriced"
     assert '`[pricing."m"]` of Concerto.toml' in raised.value.message and "option `pricing`" in raised.value.message
-    finish(unpriced.reserve(request(), True))  # what costs nothing needs no price
-    finish(Account(10_000, None, {}, Turn).reserve(request(), False))
+    finish(made.reserve(request(), True))  # what costs nothing needs no price
+    finish(unpriced(10_000).reserve(request(), False))
 
 
 def test_a_reservation_is_the_dearest_of_what_caches_cost(finish):
     """O-1.136: all of the prompt may be written to a cache; where the program names no price, a published one counts."""
     row = {"input_per_million": 1.0, "output_per_million": 0.0, "cached": 0.1, "cache_write": 2.0}
-    assert finish(Account(None, 1.0, {"m": row}, Turn).reserve(request(), False)).cost == 5 * 2.0 / 1_000_000
-    published = Account(None, 1.0, {}, Turn)
+    assert finish(unpriced(None, 1.0, {"m": row}).reserve(request(), False)).cost == 5 * 2.0 / 1_000_000
+    published = unpriced(None, 1.0)
     listed = finish(published.reserve(request(), False, None, lambda *tokens: tokens[0] / 100 + tokens[3] / 50))
     assert listed.cost == pytest.approx(5 / 100 + 5 / 50)
 
 
+def broken(failure=None, *, begun=True, texts=(), told=(None, None, 0, 0, 0), told_at=0, whole=False):
+    asked = request(params={"max_tokens": 10})
+    came = asked.came = Came()
+    came.begun, came.texts, came.told, came.told_at, came.whole = begun, list(texts), told, told_at, whole
+    use = used_by_broken(asked, failure)
+    return use.attempts, use.tokens_in, use.tokens_out, use.tokens_estimated
+
+
+TIMEOUT = CallFailure("TimeoutError", None, "late")
+TOLD = (7, 1, 0, 0, 0)
+
+
 @pytest.mark.parametrize(
-    ("end", "tokens", "cost"),
+    ("given", "used"),
     [
-        (lambda held: held.replied(Reply("x", tokens_in=1, tokens_out=2), 0.5), 3, 0.5),
-        (lambda held: held.replied(Reply("x", tokens_in=1, tokens_out=2), None), 3, 0.0),
-        (lambda held: held.failed(CallFailure("AgentError", "RateLimited", "no", status=429)), 0, 0.0),
-        (lambda held: held.failed(CallFailure("TimeoutError", None, "late")), 15, 25.0),
-        (lambda held: held.failed(None), 15, 25.0),
-        (lambda held: held.returned(), 0, 0.0),
+        ({"failure": CallFailure("AgentError", "RateLimited", "no", status=429)}, (1, 0, 0, 0)),
+        ({"failure": TIMEOUT, "begun": False}, (1, 0, 0, 0)),  # there was no connection
+        ({"failure": TIMEOUT}, (1, 5, 10, 15)),  # how long it would have become nobody knows
+        ({}, (1, 5, 10, 15)),  # nor when it was cancelled
+        ({"texts": ["abcd", "efgh"]}, (1, 5, 6, 11)),
+        ({"told": TOLD}, (1, 7, 10, 10)),  # the number at the beginning of a stream is none of its end
+        ({"told": TOLD, "texts": ["abcd", "efgh"]}, (1, 7, 6, 6)),
+        ({"told": (7, 9, 0, 0, 0), "texts": ["abcd"]}, (1, 7, 9, 9)),
+        ({"told": TOLD, "texts": ["abcd"], "told_at": 1}, (1, 7, 1, 0)),
+        ({"told": TOLD, "whole": True}, (1, 7, 1, 0)),  # a reply that nobody could read
     ],
 )
-def test_what_is_settled(finish, end, tokens, cost):
-    made = account(tokens=100, cost=100.0)
-    end(finish(made.reserve(request(params={"max_tokens": 10}), False)))
-    assert (made.used_tokens, made.used_cost, made.open) == (tokens, cost, [])
+def test_what_a_broken_request_has_used(given, used):
+    assert broken(**given) == used
+
+
+def test_what_a_reply_does_not_report_is_counted_everywhere():
+    """G-9.7"""
+    use = used_by_reply(request(), Reply("abcd", reports=(False, False)))
+    assert (use.tokens_in, use.tokens_out, use.tokens_estimated) == (5, 5, 10)
+
+
+def test_settling_gives_back_what_was_not_used(finish):
+    made = account(tokens=100, cost=100.0, model_calls=2)
+    held = finish(made.reserve(request(params={"max_tokens": 10}), False))
+    assert made.left() == [85, 75.0, 1]
+    made.settle(Use(1, 1, 2).priced(0.5), held)
+    assert made.left() == [97, 99.5, 1] and made.accounts[0].open == []
+    made.settle(None, finish(made.reserve(request(params={"max_tokens": 10}), False)))  # never sent
+    assert made.left() == [97, 99.5, 1]
+
+
+def test_a_request_draws_on_every_account_or_on_none(finish):
+    one, other = Account(tokens=1000), Account(tokens=25)
+    purse, beside = Purse([one, other], PRICES, Turn), Purse([Account(), other], PRICES, Turn)
+    held = finish(purse.reserve(request(params={"max_tokens": 10}), False, "a"))
+    assert (purse.left()[0], beside.left()[0]) == (10, 10)
+    waits = beside.reserve(request(params={"max_tokens": 10}), False, "a")
+    waits.send(None)  # the task of the same name of another session may give back
+    purse.settle(Use(1, 3, 4), held)
+    with pytest.raises(StopIteration):
+        waits.send(None)
+    assert one.left()[0] == 993 and other.used[0] == 7
+
+
+def test_tasks_that_wait_for_each_other_do_not_wait_for_ever(finish):
+    """Each holds a reply on its way and asks again: the last one learns that there is no room."""
+    made = account(tokens=30)
+    for owner in "ab":
+        finish(made.reserve(request(params={"max_tokens": 10}), False, owner))
+    first = made.reserve(request(params={"max_tokens": 10}), False, "a")
+    first.send(None)
+    with pytest.raises(BudgetSpent):
+        finish(made.reserve(request(params={"max_tokens": 10}), False, "b"))
+    first.close()
 
 
 def test_a_request_waits_while_others_hold_a_reservation(finish):
@@ -111,31 +172,31 @@ def test_a_request_waits_while_others_hold_a_reservation(finish):
     second = made.reserve(request(params={"max_tokens": 10}), False, "b")
     waits = second.send(None)
     assert not waits.done()
-    first.replied(Reply("x", tokens_in=1, tokens_out=1), None)
+    made.settle(Use(1, 1, 1), first)
     with pytest.raises(StopIteration) as stop:
         second.send(None)
-    assert made.open == [stop.value.value]
-    with pytest.raises(Panic):  # its own reservation nobody gives back meanwhile
+    assert made.accounts[0].open == [stop.value.value]
+    with pytest.raises(BudgetSpent):  # its own reservation nobody gives back meanwhile
         finish(made.reserve(request(params={"max_tokens": 10}), False, "b"))
 
 
-def test_who_still_finds_no_room_panics_when_nothing_is_open(finish):
+def test_who_still_finds_no_room_fails_when_nothing_is_open(finish):
     made = account(tokens=20)
     first = finish(made.reserve(request(params={"max_tokens": 10}), False, "a"))
     second = made.reserve(request(params={"max_tokens": 10}), False, "b")
     second.send(None)
-    first.failed(None)
-    with pytest.raises(Panic) as raised:
+    made.settle(Use(1, 5, 10), first)
+    with pytest.raises(BudgetSpent) as raised:
         second.send(None)
-    assert raised.value.code == "P401"
-    assert made.waiting == []
+    assert raised.value.variant == "Tokens"
+    assert made.accounts[0].waiting == []
 
 
 def test_calls_draw_on_the_account(bench, finish):
     made = bench([{"text": "a", "tokens_in": 3, "tokens_out": 4}], CONNECTION, pricing=PRICES)
     made.pool["box"].free_and_instant = False
-    made.services.account = account(tokens=100, cost=100.0)
+    made.services.purse = account(tokens=100, cost=100.0)
     settings = call_settings("M", {"base": "m", "max_tokens": 10}, {}, made.connections["box"])
     assert finish(execute(made.services, settings, "abcd", run_id="1")).cost == 11.0
-    assert (made.services.account.used_tokens, made.services.account.used_cost) == (7, 11.0)
+    assert made.services.purse.accounts[0].used == [7, 11.0, 1]
     assert (made.metrics.estimated_cost, made.metrics.total_tokens) == (11.0, 7)

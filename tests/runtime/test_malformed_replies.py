@@ -197,5 +197,5 @@ def test_no_report_evades_a_budget(usage):
             await session.aclose()
 
     outcome = asyncio.run(run())
-    assert outcome.panic.code == "P401"
+    assert outcome.panic is None
     assert 10 < served <= 20

@@ -57,7 +57,7 @@ def test_accepted(kind, value, node):
     [
         (["string"], 1, "$.f: expected String, got integer"),
         (["int"], 1.5, "$.f: expected Int, got number"),
-        (["int"], 2**63, "$.f: expected Int, got integer"),
+        (["int"], 2**63, "$.f: expected Int, got integer beyond 64 bits"),
         (["int"], True, "$.f: expected Int, got boolean"),
         (["float"], False, "$.f: expected Float, got boolean"),
         (["bool"], 0, "$.f: expected Bool, got integer"),

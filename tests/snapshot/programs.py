@@ -64,4 +64,4 @@ class Run:
         """All that a program can tell of its run."""
         outcome = self.outcome(**limits)
         panic = outcome.panic
-        return self.emits, repr(outcome.value), panic and (panic.code, panic.message, panic.trace), outcome.fuel
+        return self.emits, repr(outcome.value), panic and (panic.code, panic.message), outcome.trace, outcome.fuel

@@ -198,3 +198,39 @@ def test_a_walk_keeps_its_place() -> None:
         assert rest == lowered_iterator(Kept(), walked)
         assert (list(range(*rest[1:])) if rest[0] == 0 else rest[1]) == list(walked)  # and nothing was taken from it
     assert lowered_iterator(Kept(), iter(range(-(2**63), 2**63)))[1:] == [-(2**63), 2**63]
+
+
+FAILED = """fn read(text: String) -> Result<Int, ParseError> { text.parse_int() }
+fn main() {
+    let kept = read("x");
+    try { read("y")?; } catch ParseError(e) { emit("e", e.message); throw e; }
+    emit("kept", kept.is_ok());
+}
+"""
+
+
+LONG = [[0, 1]] * 16
+
+
+@pytest.mark.parametrize(
+    "way", [[], [[99, 0]], [[0, 9_999]], [[0]], [["a", 1]], [3], [-1], [*LONG, *LONG, [0, 1]], 1, [*LONG, 0], [*LONG, 0, *LONG]]
+)
+def test_a_way_that_no_error_has_is_refused(way: Any) -> None:
+    """L-5.11.4"""
+
+    def forged(body: Any) -> None:
+        row = next(row for row in body[ROWS] if type(row[-1]) is list and row[-1] and type(row[-1][0]) is list)
+        row[-1] = way
+
+    _, run = at_step(2, FAILED)
+    part = "way that none has|place that|no number|no list|malformed"
+    run(lambda session: refused(session, changed(session, forged), "V008", part))
+
+
+def test_a_way_is_the_same_after_a_snapshot_and_in_both_tiers() -> None:
+    """L-5.11.4"""
+    program = program_of(FAILED)
+    ways = {(tier, each): Run(program, each, tier).outcome().trace for tier in TIERS for each in (left_alone, anew)}
+    assert set(ways.values()) == {
+        (("read", "main.conc", 1, 52), ("main", "main.conc", 4, 11), ("main", "main.conc", 4, 69)),
+    }

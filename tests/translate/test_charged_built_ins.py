@@ -11,6 +11,7 @@ from concerto.vm.builtins.registry import STD
 from concerto.vm.values import metering
 from concerto.vm.values.containers import Array, Map, Queue, Set, Stack
 from concerto.vm.values.ranges import RangeValue
+from concerto.vm.values.records import DateTime
 
 from .tiers import observed
 
@@ -62,23 +63,30 @@ RECEIVERS: dict[str, Any] = {
     "String": lambda: "ab" * (SIZE // 2), "Array": lambda: Array(list(range(SIZE))), "Any": lambda: Array(list(range(SIZE))),
     "Map": lambda: Map({f"k{n}": n for n in range(SIZE)}), "Set": lambda: Set({n: n for n in range(SIZE)}),
     "Queue": lambda: Queue(deque(range(SIZE))), "Stack": lambda: Stack(list(range(SIZE))),
-    "Range": lambda: RangeValue(0, SIZE),
+    "Range": lambda: RangeValue(0, SIZE), "Bytes": lambda: b"ab" * (SIZE // 2),
 }  # fmt: skip
 ARGUMENTS: dict[str, Any] = {
     "string": "ab" * (SIZE // 2), "int": 1, "any": 3, "var": 3, "float": 2.5, "bool": True,
+    "bytes": b"ab" * (SIZE // 2), "nilable": None, "struct": DateTime.of((2024, 1, 2, 3, 4, 5, 6, 0, "UTC")),
 }  # fmt: skip
 
 
 def argument(type_: Any, name: str) -> Any:
+    if type_ == ("array", ("int",)):
+        return Array([1] * SIZE)
+    if type_[0] == "array" and type_[1][0] in ("map", "array"):
+        return Array([Map({"ab": "x"}) if type_[1][0] == "map" else Array(["x"])] * SIZE)
     if type_[0] == "array":
         return Array(["ab"] * SIZE)
     if type_[0] == "set":
         return Set({n: n for n in range(SIZE)})
+    if name == "parts":
+        return Map({"ab": "x" * SIZE})
     if type_[0] == "map":
         return Map({"ab": 1})
     if name in ("width", "b") and type_[0] == "int":
         return SIZE
-    if name == "sep":
+    if name in ("sep", "separator", "thousands", "point"):
         return ","
     if name == "v" and type_[0] == "any":
         return Array(list(range(SIZE)))

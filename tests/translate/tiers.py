@@ -37,8 +37,9 @@ def session_of(source: str, tier: str, emits: list[Any], *, counted: bool = True
 
 
 def observed(source: str, tier: str, *, counted: bool = True, **limits: Any) -> tuple[Any, ...]:
-    """Emits, the panic with its trace, and the fuel."""
+    """Emits, the panic with its trace, or the error with its way, and the fuel."""
     emits: list[Any] = []
     outcome = run_offline(session_of(source, tier, emits, counted=counted), **limits)
     panic = outcome.panic and (str(outcome.panic), outcome.panic.position, outcome.panic.trace, repr(outcome.panic.locals))
-    return emits, panic, outcome.fuel
+    error = outcome.error if outcome.error is None else (outcome.message, outcome.trace)
+    return emits, panic or error, outcome.fuel

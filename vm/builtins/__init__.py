@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from . import agents as agents
 from . import arrays as arrays
+from . import bytes as bytes
 from . import functions as functions
 from . import handles as handles
 from . import maps as maps

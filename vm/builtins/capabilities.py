@@ -33,6 +33,10 @@ class Capability:
 def split_host(text: str) -> tuple[str, int | None]:
     """`HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT` or a bare IPv6 address, with the host in its canonical form; Malformed for
     anything else."""
+    if "/" in text:
+        bare = text.partition("://")[2] or text
+        bare = bare.partition("/")[0]
+        raise Malformed(f"{text!r} is no host: a permission is for a whole host" + (f", write {bare}" if bare else ""))
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]") or ":" in host and not host.startswith("["):
         host, port = text, ""

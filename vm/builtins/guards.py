@@ -22,6 +22,10 @@ def text(value: Any) -> str:
     return value if type(value) is str else mismatch("String", value)
 
 
+def boolean(value: Any) -> bool:
+    return value if type(value) is bool else mismatch("Bool", value)
+
+
 def integer(value: Any) -> int:
     return value if type(value) is int else mismatch("Int", value)
 
@@ -43,3 +47,7 @@ def array(value: Any) -> list[Any]:
 def table(value: Any) -> dict[Any, Any]:
     """The entries of a Map by dict key."""
     return value.items if type(value) is Map else mismatch("Map", value)
+
+
+def binary(value: Any) -> bytes:
+    return value if type(value) is bytes else mismatch("Bytes", value)

@@ -127,10 +127,10 @@ def context(r: Any, msg: Any) -> Any:
         return share(r)
     error = r.value
     if type(error) is ErrorValue:
-        return Err(ErrorValue(error.family, error.variant, concat(prefix, error.message), error.fields))
+        return Err(ErrorValue(error.family, error.variant, concat(prefix, error.message), error.fields), r.way)
     if type(error) is str:
-        return Err(concat(prefix, error))
-    return Err(make_error("RuntimeError", None, (concat(prefix, display(error)),)))
+        return Err(concat(prefix, error), r.way)
+    return Err(make_error("RuntimeError", None, (concat(prefix, display(error)),)), r.way)
 
 
 @associated("Results", "together(all: Any) -> Result<Any, Any>", clause="L-3.12.10")

@@ -240,7 +240,7 @@ def std_special(module: str, text: str, *, clause: str, doc: str) -> None:
 
 
 KIND_OF: dict[type, str] = {
-    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", Array: "Array",
+    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", bytes: "Bytes", Array: "Array",
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",

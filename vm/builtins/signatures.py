@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SIMPLE: dict[str, Descriptor] = {
     "Int": ("int",), "Float": ("float",), "String": ("string",), "Bool": ("bool",), "Nil": ("nil",), "Any": ("any",),
-    "never": ("never",), "Range": ("range",), "Prompt": ("prompt",), "Memory": ("handle", "MemoryRef"),
+    "never": ("never",), "Range": ("range",), "Bytes": ("bytes",), "Prompt": ("prompt",), "Memory": ("handle", "MemoryRef"),
     "Stream": ("handle", "Stream"), "Ledger": ("handle", "Ledger"), "LedgerQuery": ("handle", "LedgerQuery"),
     "Tuple": ("tuple", ()),  # as a receiver: a tuple of any length
 }

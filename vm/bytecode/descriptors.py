@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # texts, F fields [name, type, public] and, where there is one, the function of the default, V variants [name, payload types,
 # names of the parts of a struct variant…], I impls of a trait [type, [function…]].
 HEADS: dict[str, str] = {
-    "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "",
+    "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "", "bytes": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
     "stack": "T", "tuple": "L", "fn": "LT", "union": "W",
     "trait": "NI", "errors": "L", "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",

@@ -18,7 +18,7 @@ class Limits:
         instructions: int = 1_000_000,
         constants: int = 65_536,
         string: int = 1 << 20,
-        nesting: int = 16,
+        nesting: int = 128,
         stack: int = 1_024,
         locals: int = 4_096,
         parameters: int = 255,

@@ -160,6 +160,12 @@ _TABLE = (
     ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
     # servers
     ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),
+    # errors that are converted
+    ("ERR_FROM", k.NONE, "failed error -- result", "next", "Err(error) that has come the way of the Err beneath"),
+    # conversions that may fail
+    ("TRY_CAST", k.TYPE, "value -- result", "next", "`as` where a `try` takes its failure: Ok, or Err(RuntimeError) (L-3.5.8)"),
+    # answers
+    ("ASK_FOR", k.TYPE, "channel payload timeout -- reply", "suspend", "ASK for an answer of that type, else an Err (O-5.35)"),
 )  # fmt: skip
 
 FLOWS = {

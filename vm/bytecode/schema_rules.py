@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .image import Image, Schema
 
-SCALARS = ("string", "int", "float", "bool", "nil", "any")
+SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
 MODES = ("partial", "coerce")
 EFFECTS = ("pure", "idempotent", "once")  # what @effect says of a tool method (O-9.37)
 DEEPEST = 64

@@ -56,6 +56,7 @@ from ..ops import (
     store_index,
     store_member,
     sub,
+    try_cast,
     with_element,
     write_element,
 )
@@ -73,6 +74,7 @@ from ..dispatch import (
     not_fallible,
     wrong_length,
 )
+from ..ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,20 +103,20 @@ NUMBERS = {
     "LOAD__LOAD__LE_INT__JUMP_UNLESS": 16,
     "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 17,
     "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 18,
-    "DROP": 19,
-    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 20,
+    "RETURN_RESULT": 19,
+    "NEXT__SHARE__STORE": 20,
     "POP__JUMP": 21,
-    "CONST__REM_INT": 22,
-    "JUMP_IF": 23,
-    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 24,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 25,
-    "IS": 26,
-    "LOAD__SHARE": 27,
-    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 28,
-    "ADD_INT__STORE": 29,
+    "VARIANT": 22,
+    "CONST__SUB_INT": 23,
+    "POP": 24,
+    "DUP": 25,
+    "GET_MEMBER": 26,
+    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 27,
+    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 28,
+    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 29,
     "SOME": 30,
-    "EQ": 31,
-    "GT_INT__JUMP_UNLESS": 32,
+    "CONST__EQ_INT__JUMP_UNLESS": 31,
+    "EQ": 32,
     "NEXT__STORE": 33,
     "RETURN": 34,
     "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS": 35,
@@ -130,15 +132,15 @@ NUMBERS = {
     "LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS": 45,
     "STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP": 46,
     "ENTER": 47,
-    "LOAD__LOAD__INDEX_ARRAY": 48,
-    "LOAD__LOAD__LOAD": 49,
-    "LOAD__LOAD": 50,
-    "ERROR": 51,
-    "LOAD__ADD_INT": 52,
-    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 53,
+    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 48,
+    "LOAD__LOAD__ADD_INT__RETURN": 49,
+    "JUMP_IF": 50,
+    "JUMP_UNLESS__LOAD__CONST": 51,
+    "IS": 52,
+    "LOAD__GET_FIELD": 53,
     "LOAD_OWN__SET_FIELD": 54,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 55,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 56,
+    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 55,
+    "LINK": 56,
     "CALL": 57,
     "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE": 58,
     "TUPLE": 59,
@@ -155,15 +157,15 @@ NUMBERS = {
     "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 70,
     "CONST__CONST": 71,
     "JUMP_UNLESS": 72,
-    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 73,
-    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 74,
-    "LOAD__RETURN": 75,
-    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 76,
-    "LOAD__CONST__ADD_INT__STORE": 77,
-    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 78,
-    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 79,
-    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 80,
-    "STRUCT": 81,
+    "LOAD__LOAD__INDEX_ARRAY": 73,
+    "LOAD__LOAD__LOAD": 74,
+    "LOAD__LOAD": 75,
+    "LOAD__CONST__CONST": 76,
+    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 77,
+    "LOAD_OWN__LOAD": 78,
+    "SHARE__STORE": 79,
+    "ARRAY": 80,
+    "GT_INT__JUMP_UNLESS": 81,
     "CALL_BUILTIN": 82,
     "LOAD__LOAD__LT_INT__JUMP_UNLESS": 83,
     "LOAD__CALL_BUILTIN": 84,
@@ -180,14 +182,14 @@ NUMBERS = {
     "CONST__MUL_INT__OK__RETURN": 95,
     "CALL_BUILTIN__POP": 96,
     "ADD_FLOAT": 97,
-    "NEXT__SHARE__STORE": 98,
-    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 99,
-    "INDEX_ARRAY__GET_FIELD": 100,
-    "NEXT__STORE__CONST__LOAD__CONST": 101,
-    "GET_MEMBER": 102,
-    "LOAD__GET_FIELD": 103,
-    "STORE__LOAD__LOAD": 104,
-    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 105,
+    "INT": 98,
+    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 99,
+    "CONST__REM_INT": 100,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 101,
+    "ERROR": 102,
+    "THROW": 103,
+    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 104,
+    "SUB_FLOAT": 105,
     "LOAD__GET_ELEMENT": 106,
     "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 107,
     "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN": 108,
@@ -206,14 +208,14 @@ NUMBERS = {
     "LOAD__CONST__SUB_INT__STORE__JUMP": 121,
     "CONST": 122,
     "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 123,
-    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 124,
-    "VARIANT": 125,
-    "POP": 126,
-    "DUP": 127,
-    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 128,
-    "LOAD_OWN__LOAD": 129,
+    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 124,
+    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 125,
+    "LOAD__RETURN": 126,
+    "NEXT__STORE__CONST__LOAD__CONST": 127,
+    "LOAD__ADD_INT": 128,
+    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 129,
     "ADD_INT": 130,
-    "LOAD__CONST__MUL_INT": 131,
+    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 131,
     "NONE": 132,
     "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 133,
     "LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE": 134,
@@ -227,14 +229,14 @@ NUMBERS = {
     "LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN": 142,
     "LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 143,
     "STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP": 144,
-    "INT": 145,
-    "DIV": 146,
+    "DROP": 145,
+    "DIV_INT": 146,
     "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP": 147,
-    "LOAD__CONST__CONST": 148,
-    "MUL_INT": 149,
-    "LOAD__LOAD__ADD_INT__STORE": 150,
-    "ARRAY": 151,
-    "INDEX_ARRAY": 152,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 148,
+    "LOAD__CONST__ADD_INT__STORE": 149,
+    "STORE__LOAD__LOAD": 150,
+    "CONST__ADD_INT": 151,
+    "LOAD__LOAD__ADD_INT__STORE__JUMP": 152,
     "LOAD__CONST__ADD_INT__STORE__JUMP": 153,
     "NEXT__STORE__LOAD__LOAD": 154,
     "STORE__JUMP": 155,
@@ -248,13 +250,13 @@ NUMBERS = {
     "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 163,
     "LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS": 164,
     "LOOP": 165,
-    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 166,
-    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 167,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 168,
-    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 169,
-    "SHARE__STORE": 170,
-    "CONST__ADD_INT": 171,
-    "LINK": 172,
+    "DIV": 166,
+    "INDEX_ARRAY__GET_FIELD": 167,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 168,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 169,
+    "ADD_INT__STORE": 170,
+    "LOAD__CONST__MUL_INT": 171,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 172,
     "JOIN": 173,
     "LOAD__CONST__SUB_INT": 174,
     "LOAD__CONST__NE_INT__JUMP_UNLESS": 175,
@@ -268,13 +270,13 @@ NUMBERS = {
     "CONST__CALL_METHOD": 183,
     "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP": 184,
     "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 185,
-    "DIV_INT": 186,
-    "CONST__SUB_INT": 187,
-    "JUMP_UNLESS__LOAD__CONST": 188,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 189,
-    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 190,
-    "CONST__EQ_INT__JUMP_UNLESS": 191,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 192,
+    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 186,
+    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 187,
+    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 188,
+    "LOAD__SHARE": 189,
+    "LOAD__LOAD__ADD_INT__STORE": 190,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 191,
+    "STRUCT": 192,
     "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE": 193,
     "LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 194,
     "LOAD__CONST__DIV_INT__STORE__JUMP": 195,
@@ -284,173 +286,177 @@ NUMBERS = {
     "STORE": 199,
     "LOAD__OK__RETURN": 200,
     "CONST__JUMP": 201,
-    "LOAD__LOAD__ADD_INT__RETURN": 202,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 203,
-    "THROW": 204,
-    "SUB_FLOAT": 205,
-    "ADD": 206,
-    "AGENT": 207,
-    "ASK": 208,
-    "AWAIT": 209,
-    "AWAIT_ALL": 210,
-    "CALL_HOST": 211,
-    "CALL_INOUT": 212,
-    "CAST": 213,
-    "CELL_OWN": 214,
-    "CHANGES_SELF": 215,
-    "CHECK": 216,
-    "CHECK_PAYLOAD": 217,
-    "CLOSURE": 218,
-    "CONCAT__STORE": 219,
-    "CONFIGURE": 220,
-    "CONST__GE_INT__JUMP_UNLESS": 221,
-    "CONST__GT_INT__JUMP_UNLESS": 222,
-    "CONST__JUMP_UNLESS": 223,
-    "CONST__LE_INT__JUMP_UNLESS": 224,
-    "CONST__LT_INT__JUMP_UNLESS": 225,
-    "CONST__MUL_INT": 226,
-    "CONST__NE_INT__JUMP_UNLESS": 227,
-    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 228,
-    "EMIT": 229,
-    "EQ_INT": 230,
-    "EQ_INT__JUMP_IF": 231,
-    "EQ_INT__JUMP_UNLESS": 232,
-    "ERR": 233,
-    "FAIL_LENGTH": 234,
-    "FAIL_MATCH": 235,
-    "FALSE": 236,
-    "FIELD_OWN": 237,
-    "FILL": 238,
-    "FLUSH": 239,
-    "GE": 240,
-    "GET_ELEMENT": 241,
-    "GET_ERROR": 242,
-    "GET_FIELD": 243,
-    "GET_PAYLOAD": 244,
-    "GE_INT": 245,
-    "GE_INT__JUMP_IF": 246,
-    "GE_INT__JUMP_UNLESS": 247,
-    "GT": 248,
-    "GT_INT__JUMP_IF": 249,
-    "HALT": 250,
-    "HASHMAP": 251,
-    "INDEX": 252,
-    "INDEX_ARRAY__STORE": 253,
-    "INDEX_OWN": 254,
-    "INT_TO_FLOAT": 255,
-    "IS_ABSENT": 256,
-    "IS_ERR": 257,
-    "IS_ERROR": 258,
-    "IS_NIL": 259,
-    "IS_OK": 260,
-    "IS_SOME": 261,
-    "IS_VARIANT": 262,
-    "IS_VARIANT__JUMP_UNLESS": 263,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 264,
-    "JUMP_UNLESS__JUMP": 265,
-    "LE": 266,
-    "LEDGER": 267,
-    "LENGTH": 268,
-    "LE_INT": 269,
-    "LE_INT__JUMP_IF": 270,
-    "LE_INT__JUMP_UNLESS": 271,
-    "LOAD_CELL": 272,
-    "LOAD_OWN__LOAD__INDEX_OWN": 273,
-    "LOAD_OWN__LOAD__SET_INDEX": 274,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 275,
-    "LOAD__ADD_FLOAT": 276,
-    "LOAD__CONST__ADD_INT": 277,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 278,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 279,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 280,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__MUL_INT__STORE": 282,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 283,
-    "LOAD__CONST__REM_INT": 284,
-    "LOAD__CONST__SUB_INT__STORE": 285,
-    "LOAD__EQ_INT__JUMP_UNLESS": 286,
-    "LOAD__GET_PAYLOAD": 287,
-    "LOAD__GE_INT__JUMP_UNLESS": 288,
-    "LOAD__GT_INT__JUMP_UNLESS": 289,
-    "LOAD__INDEX_ARRAY": 290,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 291,
-    "LOAD__JUMP_UNLESS": 292,
-    "LOAD__LE_INT__JUMP_UNLESS": 293,
-    "LOAD__LOAD__ADD_FLOAT": 294,
-    "LOAD__LOAD__ADD_INT": 295,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 296,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 297,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 298,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 299,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 300,
-    "LOAD__LOAD__MUL_FLOAT": 301,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 302,
-    "LOAD__LOAD__MUL_INT": 303,
-    "LOAD__LOAD__MUL_INT__STORE": 304,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 305,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 306,
-    "LOAD__LOAD__SUB_FLOAT": 307,
-    "LOAD__LOAD__SUB_INT": 308,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 309,
-    "LOAD__LT_INT__JUMP_UNLESS": 310,
-    "LOAD__MUL_FLOAT": 311,
-    "LOAD__MUL_INT": 312,
-    "LOAD__NE_INT__JUMP_UNLESS": 313,
-    "LOAD__SUB_FLOAT": 314,
-    "LOAD__SUB_INT": 315,
-    "LT": 316,
-    "LT_INT": 317,
-    "LT_INT__JUMP_IF": 318,
-    "LT_INT__JUMP_UNLESS": 319,
-    "MAP": 320,
-    "MCP": 321,
-    "MEMBER_OWN": 322,
-    "MEMORY": 323,
-    "MODEL": 324,
-    "MUL": 325,
-    "NE": 326,
-    "NEG": 327,
-    "NEG_INT": 328,
-    "NEW_CELL": 329,
-    "NEXT__SHARE": 330,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 331,
-    "NE_INT": 332,
-    "NE_INT__JUMP_IF": 333,
-    "NE_INT__JUMP_UNLESS": 334,
-    "NIL": 335,
-    "NOT": 336,
-    "OK": 337,
-    "OK__RETURN": 338,
-    "PARALLEL": 339,
-    "PARSE_AS": 340,
-    "PIPELINE": 341,
-    "POP_TRY": 342,
-    "POP__LOAD__CONST__ADD_INT__STORE": 343,
-    "POW": 344,
-    "PRINT": 345,
-    "PRINTLN": 346,
-    "RACE": 347,
-    "REM": 348,
-    "REM_INT": 349,
-    "SCHEMA": 350,
-    "SETTLE": 351,
-    "SET_ELEMENT": 352,
-    "SET_INDEX": 353,
-    "SET_MEMBER": 354,
-    "SET_PART": 355,
-    "SHARE": 356,
-    "SLIDE": 357,
-    "START": 358,
-    "STORE_CELL": 359,
-    "STORE__LOAD__GET_ELEMENT": 360,
-    "STORE__LOAD__LOAD__SHARE": 361,
-    "STORE__LOAD__STORE__LOAD": 362,
-    "SUB": 363,
-    "SUB_INT": 364,
-    "SWAP": 365,
-    "TOOL": 366,
-    "TRUE": 367,
-    "WRAP": 368,
+    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 202,
+    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 203,
+    "MUL_INT": 204,
+    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 205,
+    "INDEX_ARRAY": 206,
+    "ADD": 207,
+    "AGENT": 208,
+    "ASK": 209,
+    "ASK_FOR": 210,
+    "AWAIT": 211,
+    "AWAIT_ALL": 212,
+    "CALL_HOST": 213,
+    "CALL_INOUT": 214,
+    "CAST": 215,
+    "CELL_OWN": 216,
+    "CHANGES_SELF": 217,
+    "CHECK": 218,
+    "CHECK_PAYLOAD": 219,
+    "CLOSURE": 220,
+    "CONCAT__STORE": 221,
+    "CONFIGURE": 222,
+    "CONST__GE_INT__JUMP_UNLESS": 223,
+    "CONST__GT_INT__JUMP_UNLESS": 224,
+    "CONST__JUMP_UNLESS": 225,
+    "CONST__LE_INT__JUMP_UNLESS": 226,
+    "CONST__LT_INT__JUMP_UNLESS": 227,
+    "CONST__MUL_INT": 228,
+    "CONST__NE_INT__JUMP_UNLESS": 229,
+    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 230,
+    "EMIT": 231,
+    "EQ_INT": 232,
+    "EQ_INT__JUMP_IF": 233,
+    "EQ_INT__JUMP_UNLESS": 234,
+    "ERR": 235,
+    "ERR_FROM": 236,
+    "FAIL_LENGTH": 237,
+    "FAIL_MATCH": 238,
+    "FALSE": 239,
+    "FIELD_OWN": 240,
+    "FILL": 241,
+    "FLUSH": 242,
+    "GE": 243,
+    "GET_ELEMENT": 244,
+    "GET_ERROR": 245,
+    "GET_FIELD": 246,
+    "GET_PAYLOAD": 247,
+    "GE_INT": 248,
+    "GE_INT__JUMP_IF": 249,
+    "GE_INT__JUMP_UNLESS": 250,
+    "GT": 251,
+    "GT_INT__JUMP_IF": 252,
+    "HALT": 253,
+    "HASHMAP": 254,
+    "INDEX": 255,
+    "INDEX_ARRAY__STORE": 256,
+    "INDEX_OWN": 257,
+    "INT_TO_FLOAT": 258,
+    "IS_ABSENT": 259,
+    "IS_ERR": 260,
+    "IS_ERROR": 261,
+    "IS_NIL": 262,
+    "IS_OK": 263,
+    "IS_SOME": 264,
+    "IS_VARIANT": 265,
+    "IS_VARIANT__JUMP_UNLESS": 266,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 267,
+    "JUMP_UNLESS__JUMP": 268,
+    "LE": 269,
+    "LEDGER": 270,
+    "LENGTH": 271,
+    "LE_INT": 272,
+    "LE_INT__JUMP_IF": 273,
+    "LE_INT__JUMP_UNLESS": 274,
+    "LOAD_CELL": 275,
+    "LOAD_OWN__LOAD__INDEX_OWN": 276,
+    "LOAD_OWN__LOAD__SET_INDEX": 277,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 278,
+    "LOAD__ADD_FLOAT": 279,
+    "LOAD__CONST__ADD_INT": 280,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 281,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 282,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 283,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 284,
+    "LOAD__CONST__MUL_INT__STORE": 285,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 286,
+    "LOAD__CONST__REM_INT": 287,
+    "LOAD__CONST__SUB_INT__STORE": 288,
+    "LOAD__EQ_INT__JUMP_UNLESS": 289,
+    "LOAD__GET_PAYLOAD": 290,
+    "LOAD__GE_INT__JUMP_UNLESS": 291,
+    "LOAD__GT_INT__JUMP_UNLESS": 292,
+    "LOAD__INDEX_ARRAY": 293,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 294,
+    "LOAD__JUMP_UNLESS": 295,
+    "LOAD__LE_INT__JUMP_UNLESS": 296,
+    "LOAD__LOAD__ADD_FLOAT": 297,
+    "LOAD__LOAD__ADD_INT": 298,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 299,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 300,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 301,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 302,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 303,
+    "LOAD__LOAD__MUL_FLOAT": 304,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 305,
+    "LOAD__LOAD__MUL_INT": 306,
+    "LOAD__LOAD__MUL_INT__STORE": 307,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 308,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 309,
+    "LOAD__LOAD__SUB_FLOAT": 310,
+    "LOAD__LOAD__SUB_INT": 311,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 312,
+    "LOAD__LT_INT__JUMP_UNLESS": 313,
+    "LOAD__MUL_FLOAT": 314,
+    "LOAD__MUL_INT": 315,
+    "LOAD__NE_INT__JUMP_UNLESS": 316,
+    "LOAD__SUB_FLOAT": 317,
+    "LOAD__SUB_INT": 318,
+    "LT": 319,
+    "LT_INT": 320,
+    "LT_INT__JUMP_IF": 321,
+    "LT_INT__JUMP_UNLESS": 322,
+    "MAP": 323,
+    "MCP": 324,
+    "MEMBER_OWN": 325,
+    "MEMORY": 326,
+    "MODEL": 327,
+    "MUL": 328,
+    "NE": 329,
+    "NEG": 330,
+    "NEG_INT": 331,
+    "NEW_CELL": 332,
+    "NEXT__SHARE": 333,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 334,
+    "NE_INT": 335,
+    "NE_INT__JUMP_IF": 336,
+    "NE_INT__JUMP_UNLESS": 337,
+    "NIL": 338,
+    "NOT": 339,
+    "OK": 340,
+    "OK__RETURN": 341,
+    "PARALLEL": 342,
+    "PARSE_AS": 343,
+    "PIPELINE": 344,
+    "POP_TRY": 345,
+    "POP__LOAD__CONST__ADD_INT__STORE": 346,
+    "POW": 347,
+    "PRINT": 348,
+    "PRINTLN": 349,
+    "RACE": 350,
+    "REM": 351,
+    "REM_INT": 352,
+    "SCHEMA": 353,
+    "SETTLE": 354,
+    "SET_ELEMENT": 355,
+    "SET_INDEX": 356,
+    "SET_MEMBER": 357,
+    "SET_PART": 358,
+    "SHARE": 359,
+    "SLIDE": 360,
+    "START": 361,
+    "STORE_CELL": 362,
+    "STORE__LOAD__GET_ELEMENT": 363,
+    "STORE__LOAD__LOAD__SHARE": 364,
+    "STORE__LOAD__STORE__LOAD": 365,
+    "SUB": 366,
+    "SUB_INT": 367,
+    "SWAP": 368,
+    "TOOL": 369,
+    "TRUE": 370,
+    "TRY_CAST": 371,
+    "WRAP": 372,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -824,127 +830,131 @@ MARKS = (
     (False, False),
     (False, False),
     (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {
     ('ADD_INT', 'RETURN'): (113, 0),
-    ('ADD_INT', 'STORE'): (29, 0),
+    ('ADD_INT', 'STORE'): (170, 0),
     ('ADD_INT', 'STORE', 'JUMP'): (110, 0),
     ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (162, 4),
-    ('CONST', 'ADD_INT'): (171, 1),
+    ('CONST', 'ADD_INT'): (151, 1),
     ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (117, 4),
     ('CONST', 'CONST'): (71, 0),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (221, 0),
-    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (222, 0),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (31, 0),
+    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (223, 0),
+    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (224, 0),
     ('CONST', 'JUMP'): (201, 0),
-    ('CONST', 'JUMP_UNLESS'): (223, 1),
+    ('CONST', 'JUMP_UNLESS'): (225, 1),
     ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (91, 4),
-    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (224, 0),
+    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (226, 0),
     ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (156, 0),
     ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (93, 4),
     ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
-    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (225, 0),
-    ('CONST', 'MUL_INT'): (226, 1),
+    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (227, 0),
+    ('CONST', 'MUL_INT'): (228, 1),
     ('CONST', 'MUL_INT', 'OK', 'RETURN'): (95, 1),
-    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (227, 0),
-    ('CONST', 'REM_INT'): (22, 1),
-    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (228, 1),
+    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (229, 0),
+    ('CONST', 'REM_INT'): (100, 1),
+    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (230, 1),
     ('CONST', 'STORE'): (141, 0),
-    ('CONST', 'SUB_INT'): (187, 1),
+    ('CONST', 'SUB_INT'): (23, 1),
     ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
-    ('EQ_INT', 'JUMP_IF'): (231, 0),
-    ('EQ_INT', 'JUMP_UNLESS'): (232, 0),
-    ('GE_INT', 'JUMP_IF'): (246, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (247, 0),
-    ('GT_INT', 'JUMP_IF'): (249, 0),
-    ('GT_INT', 'JUMP_UNLESS'): (32, 0),
-    ('INDEX_ARRAY', 'GET_FIELD'): (100, 0),
-    ('INDEX_ARRAY', 'STORE'): (253, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (263, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (264, 0),
-    ('JUMP_UNLESS', 'JUMP'): (265, 0),
+    ('EQ_INT', 'JUMP_IF'): (233, 0),
+    ('EQ_INT', 'JUMP_UNLESS'): (234, 0),
+    ('GE_INT', 'JUMP_IF'): (249, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (250, 0),
+    ('GT_INT', 'JUMP_IF'): (252, 0),
+    ('GT_INT', 'JUMP_UNLESS'): (81, 0),
+    ('INDEX_ARRAY', 'GET_FIELD'): (167, 0),
+    ('INDEX_ARRAY', 'STORE'): (256, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (266, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (267, 0),
+    ('JUMP_UNLESS', 'JUMP'): (268, 0),
     ('JUMP_UNLESS', 'LOAD'): (12, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (188, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (105, 3),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (51, 0),
+    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (131, 3),
     ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
-    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (128, 4),
-    ('LE_INT', 'JUMP_IF'): (270, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (271, 0),
-    ('LOAD', 'ADD_FLOAT'): (276, 0),
-    ('LOAD', 'ADD_INT'): (52, 1),
+    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (77, 4),
+    ('LE_INT', 'JUMP_IF'): (273, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (274, 0),
+    ('LOAD', 'ADD_FLOAT'): (279, 0),
+    ('LOAD', 'ADD_INT'): (128, 1),
     ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (277, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (77, 2),
+    ('LOAD', 'CONST', 'ADD_INT'): (280, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (149, 2),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (20, 6),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (48, 6),
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (140, 2),
-    ('LOAD', 'CONST', 'CONST'): (148, 0),
+    ('LOAD', 'CONST', 'CONST'): (76, 0),
     ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
     ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (278, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (281, 0),
     ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (279, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (280, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (281, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (282, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (283, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (284, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
-    ('LOAD', 'CONST', 'MUL_INT'): (131, 2),
+    ('LOAD', 'CONST', 'MUL_INT'): (171, 2),
     ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (282, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (283, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (285, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (286, 2),
     ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (284, 2),
+    ('LOAD', 'CONST', 'REM_INT'): (287, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
     ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
     ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
     ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (285, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (288, 2),
     ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (286, 0),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (289, 0),
     ('LOAD', 'GET_ELEMENT'): (106, 0),
     ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
     ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
-    ('LOAD', 'GET_FIELD'): (103, 0),
+    ('LOAD', 'GET_FIELD'): (53, 0),
     ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (36, 5),
     ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (112, 0),
     ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
     ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (79, 6),
-    ('LOAD', 'GET_PAYLOAD'): (287, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (288, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (289, 0),
-    ('LOAD', 'INDEX_ARRAY'): (290, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (291, 1),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (205, 6),
+    ('LOAD', 'GET_PAYLOAD'): (290, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (291, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (292, 0),
+    ('LOAD', 'INDEX_ARRAY'): (293, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (294, 1),
     ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (189, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (169, 0),
     ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (292, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (293, 0),
-    ('LOAD', 'LOAD'): (50, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (294, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (295, 2),
+    ('LOAD', 'JUMP_UNLESS'): (295, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (296, 0),
+    ('LOAD', 'LOAD'): (75, 0),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (297, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (298, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (202, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (150, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (192, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (49, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (190, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (152, 2),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (10, 6),
     ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (158, 6),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (24, 6),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 6),
     ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
     ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (296, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (55, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (297, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (56, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (48, 2),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (299, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (300, 0),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (172, 0),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (73, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 4),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (101, 4),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (119, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (45, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (70, 2),
@@ -952,107 +962,107 @@ FUSED = {
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (298, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (301, 11),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (168, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (148, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (299, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (300, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (302, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (303, 2),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
-    ('LOAD', 'LOAD', 'LOAD'): (49, 0),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (53, 6),
+    ('LOAD', 'LOAD', 'LOAD'): (74, 0),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (28, 6),
     ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (9, 3),
     ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (134, 10),
     ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (11, 4),
     ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (301, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (302, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (304, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (305, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (25, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (168, 0),
     ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (303, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (304, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (305, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (306, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (306, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (307, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (308, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (309, 0),
     ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (307, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (308, 2),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (310, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (311, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (309, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (312, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (99, 3),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (202, 3),
     ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (310, 0),
-    ('LOAD', 'MUL_FLOAT'): (311, 0),
-    ('LOAD', 'MUL_INT'): (312, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (313, 0),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (313, 0),
+    ('LOAD', 'MUL_FLOAT'): (314, 0),
+    ('LOAD', 'MUL_INT'): (315, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (316, 0),
     ('LOAD', 'OK', 'RETURN'): (200, 0),
-    ('LOAD', 'RETURN'): (75, 0),
-    ('LOAD', 'SHARE'): (27, 0),
+    ('LOAD', 'RETURN'): (126, 0),
+    ('LOAD', 'SHARE'): (189, 0),
     ('LOAD', 'STORE'): (5, 0),
     ('LOAD', 'STORE', 'LOAD'): (41, 0),
     ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (136, 4),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (167, 0),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (187, 0),
     ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 7),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (73, 5),
-    ('LOAD', 'SUB_FLOAT'): (314, 0),
-    ('LOAD', 'SUB_INT'): (315, 1),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (166, 2),
-    ('LOAD_OWN', 'LOAD'): (129, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (273, 2),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (186, 7),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 5),
+    ('LOAD', 'SUB_FLOAT'): (317, 0),
+    ('LOAD', 'SUB_INT'): (318, 1),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (99, 2),
+    ('LOAD_OWN', 'LOAD'): (78, 0),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (276, 2),
     ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (274, 2),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (28, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (277, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (129, 2),
     ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (318, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (319, 0),
-    ('NEXT', 'SHARE'): (330, 0),
-    ('NEXT', 'SHARE', 'STORE'): (98, 0),
+    ('LT_INT', 'JUMP_IF'): (321, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (322, 0),
+    ('NEXT', 'SHARE'): (333, 0),
+    ('NEXT', 'SHARE', 'STORE'): (20, 0),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (74, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (331, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (125, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (334, 0),
     ('NEXT', 'STORE'): (33, 0),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (101, 0),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (127, 0),
     ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
     ('NEXT', 'STORE', 'LOAD'): (14, 0),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (169, 4),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (27, 4),
     ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (4, 0),
     ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (196, 6),
     ('NEXT', 'STORE', 'LOAD', 'LOAD'): (154, 0),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
     ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
     ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (333, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (334, 0),
-    ('OK', 'RETURN'): (338, 0),
+    ('NE_INT', 'JUMP_IF'): (336, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (337, 0),
+    ('OK', 'RETURN'): (341, 0),
     ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (343, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (346, 3),
     ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
-    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (80, 5),
-    ('SHARE', 'STORE'): (170, 0),
+    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (55, 5),
+    ('SHARE', 'STORE'): (79, 0),
     ('STORE', 'JUMP'): (155, 0),
     ('STORE', 'LOAD'): (68, 0),
     ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (360, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (363, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
     ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
     ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
-    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (190, 0),
+    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (29, 0),
     ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
-    ('STORE', 'LOAD', 'LOAD'): (104, 0),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (76, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (361, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (362, 0),
-    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (78, 4),
+    ('STORE', 'LOAD', 'LOAD'): (150, 0),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (188, 3),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (364, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (365, 0),
+    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (104, 4),
     ('CALL_BUILTIN', 'POP'): (96, 0),
     ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (275, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (278, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
     ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
@@ -1060,7 +1070,7 @@ FUSED = {
     ('CONST', 'CONST', 'CALL_METHOD'): (89, 2),
     ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (6, 3),
     ('CONST', 'ARRAY', 'CALL_METHOD'): (138, 2),
-    ('CONCAT', 'STORE'): (219, 0),
+    ('CONCAT', 'STORE'): (221, 0),
 }
 
 
@@ -1354,7 +1364,32 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 21:
+                    if op < 22:
+                        if op >= 20:
+                            if op < 21:
+                                # NEXT__SHARE__STORE
+                                o0, o2 = arg
+                                for v1 in tos:
+                                    break
+                                else:
+                                    tos = pop()
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                if type(v1) not in PLAIN:
+                                    share(v1)
+                                locs[o2] = v1
+                                continue
+                            # POP__JUMP
+                            o1, = arg
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         if op < 18:
                             # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
                             o0, o1, o2, o3 = arg
@@ -1368,25 +1403,11 @@ def run(machine, task):
                             push(tos)
                             tos = locs[o3]
                             continue
-                        if op >= 20:
-                            # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] - o5
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('-')
-                            locs[o7] = v2
-                            continue
                         if op >= 19:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
+                            # RETURN_RESULT
+                            if type(tos) is Err:
+                                marked(tos, arg)
+                            ins, locs, cells, code = pop_frame()
                             continue
                         # LOAD_OWN__SWAP__CALL_BUILTIN__POP
                         owner, (body, n) = arg
@@ -1412,36 +1433,52 @@ def run(machine, task):
                         if debt:
                             fuel = machine.pay_debt(fuel)
                         continue
-                    if op < 24:
-                        if op < 22:
-                            # POP__JUMP
-                            o1, = arg
+                    if op < 23:
+                        # VARIANT
+                        push(tos)
+                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
+                        continue
+                    if op < 26:
+                        if op < 24:
+                            # CONST__SUB_INT
+                            o0, = arg
+                            v1 = tos - o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            tos = v1
+                            continue
+                        if op < 25:
+                            # POP
                             tos = pop()
-                            ins, cost = o1
+                            continue
+                        # DUP
+                        push(tos)
+                        continue
+                    if op < 28:
+                        if op < 27:
+                            # GET_MEMBER
+                            tos = get_member(tos, arg)
+                            continue
+                        # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
+                        o0, o1, o2, o3, o5 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 23:
-                            # CONST__REM_INT
-                            o0, = arg
-                            if tos >= 0 and o0 > 0:
-                                v1 = tos % o0
-                            else:
-                                v1 = int_rem(tos, o0)
-                            tos = v1
-                            continue
-                        # JUMP_IF
-                        if tos is False:
-                            tos = pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        locs[o1] = v1
+                        v2 = locs[o2] + o3
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        push(v2)
+                        tos = locs[o5]
                         continue
                     if op >= 30:
                         if op < 31:
@@ -1449,89 +1486,58 @@ def run(machine, task):
                             tos = Some(tos)
                             continue
                         if op < 32:
-                            # EQ
-                            a = pop()
-                            tos = equal(a, tos)
-                            continue
-                        # GT_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 > tos):
+                            # CONST__EQ_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos == o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             tos = pop()
-                            ins, cost = o1
+                            continue
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op >= 29:
+                        # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
+                        o0, o1, o3, o4, o6 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Some):
+                            tos = pop()
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        locs[o6] = v2
                         tos = pop()
                         continue
-                    if op >= 29:
-                        # ADD_INT__STORE
-                        o1, = arg
-                        v1 = pop()
-                        v2 = v1 + tos
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('+')
-                        locs[o1] = v2
-                        tos = pop()
-                        continue
-                    if op >= 28:
-                        # LOAD_OWN__LOAD__SET_INDEX__JUMP
-                        o0, o1, o3 = arg
-                        v1 = locs[o0]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
-                        except AttributeError:
-                            pass
-                        v2 = locs[o1]
-                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                            v1.items[v2] = tos
-                        else:
-                            write_element(v1, v2, tos)
-                        tos = pop()
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 26:
-                        if op < 27:
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # LOAD__SHARE
-                        o0, = arg
-                        v1 = locs[o0]
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        push(tos)
-                        tos = v1
-                        continue
-                    if op >= 25:
-                        # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
-                        o0, o1, o3, o4, o7, o8, o11 = arg
-                        locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
-                        continue
-                    # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
-                    o0, o1, o2, o5, o7 = arg
-                    v1 = locs[o1] + o2
+                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
+                    o0, o1, o2, o4, o7 = arg
+                    v1 = locs[o1] + locs[o2]
                     if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
                         ins = node_before(code, ins, 4)
                         overflow('+')
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
+                    if v1 >= 0 and o4 > 0:
+                        v2 = v1 // o4
+                    else:
+                        try:
+                            v2 = int_div(v1, o4)
+                        except BaseException:
+                            ins = node_before(code, ins, 2)
+                            raise
+                    v3 = locs[o0].items
+                    if v2 < 0:
+                        index_out_of_range(v2, len(v3))
                     try:
-                        v3 = v2[v1]
+                        v4 = v3[v2]
                     except IndexError:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    v4 = v3 + o5
-                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                        overflow('+')
+                        index_out_of_range(v2, len(v3))
                     locs[o7] = v4
                     continue
                 if far:
@@ -1691,18 +1697,17 @@ def run(machine, task):
                         continue
                     if op < 49:
                         if op >= 48:
-                            # LOAD__LOAD__INDEX_ARRAY
-                            o0, o1 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            push(tos)
-                            tos = v3
+                            # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            v1 = locs[o0] + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 5)
+                                overflow('+')
+                            locs[o3] = v1
+                            v2 = locs[o4] - o5
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('-')
+                            locs[o7] = v2
                             continue
                         if op < 47:
                             # STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP
@@ -1744,55 +1749,53 @@ def run(machine, task):
                         continue
                     if op < 51:
                         if op < 50:
-                            # LOAD__LOAD__LOAD
-                            o0, o1, o2 = arg
+                            # LOAD__LOAD__ADD_INT__RETURN
+                            o0, o1 = arg
+                            v1 = locs[o0] + locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
                             push(tos)
-                            push(locs[o0])
-                            push(locs[o1])
-                            tos = locs[o2]
+                            tos = v1
+                            ins, locs, cells, code = pop_frame()
                             continue
-                        # LOAD__LOAD
-                        o0, o1 = arg
-                        push(tos)
-                        push(locs[o0])
-                        tos = locs[o1]
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 53:
                         if op < 52:
-                            # ERROR
-                            push(tos)
-                            new = st[len(st) - arg.count:]
-                            del st[len(st) - arg.count:]
-                            tos = arg.make(new)
-                            continue
-                        # LOAD__ADD_INT
-                        o0, = arg
-                        v1 = tos + locs[o0]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        tos = v1
-                        continue
-                    if op >= 55:
-                        if op < 56:
-                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] == locs[o1]):
-                                ins, cost = o3
+                            # JUMP_UNLESS__LOAD__CONST
+                            o0, o1, o2 = arg
+                            if tos is False:
+                                tos = pop()
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            push(locs[o1])
+                            tos = o2
                             continue
-                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] > locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                        # IS
+                        tos = matches(tos, arg)
                         continue
-                    if op >= 54:
+                    if op < 54:
+                        # LOAD__GET_FIELD
+                        o0, o1 = arg
+                        push(tos)
+                        tos = getattr(locs[o0], o1)
+                        continue
+                    if op < 55:
                         # LOAD_OWN__SET_FIELD
                         o0, o1 = arg
                         v1 = locs[o0]
@@ -1807,28 +1810,25 @@ def run(machine, task):
                         setattr(v1, o1, tos)
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
-                    o0, o1, o2, o4, o7 = arg
-                    v1 = locs[o1] + locs[o2]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 4)
-                        overflow('+')
-                    if v1 >= 0 and o4 > 0:
-                        v2 = v1 // o4
-                    else:
-                        try:
-                            v2 = int_div(v1, o4)
-                        except BaseException:
-                            ins = node_before(code, ins, 2)
-                            raise
-                    v3 = locs[o0].items
-                    if v2 < 0:
-                        index_out_of_range(v2, len(v3))
-                    try:
-                        v4 = v3[v2]
-                    except IndexError:
-                        index_out_of_range(v2, len(v3))
-                    locs[o7] = v4
+                    if op < 56:
+                        # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
+                        o1, o2, o3, o4, o6 = arg
+                        v1 = locs[o3] + o4
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        v2 = locs[o6]
+                        if type(v2) not in PLAIN:
+                            share(v2)
+                        push(locs[o1])
+                        push(locs[o2])
+                        push(v1)
+                        tos = v2
+                        continue
+                    # LINK
+                    ins = arg.home.link(arg)
+                    fuel -= arg.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
                 if op < 61:
                     if op >= 59:
@@ -2051,133 +2051,105 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 74:
-                    # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
-                    o0, o1, o2, o3, o4 = arg
-                    locs[o1] = locs[o0]
-                    v1 = locs[o2]
-                    v2 = locs[o3]
-                    try:
-                        if v2.shared:
-                            v2 = own(v2)
-                            locs[o3] = v2
-                    except AttributeError:
-                        pass
-                    v3 = locs[o4]
-                    if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
-                        v2.items[v3] = v1
-                    else:
-                        write_element(v2, v3, v1)
-                    continue
-                if op < 76:
-                    if op >= 75:
-                        # LOAD__RETURN
-                        o0, = arg
+                if op < 75:
+                    if op < 74:
+                        # LOAD__LOAD__INDEX_ARRAY
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
                         push(tos)
-                        tos = locs[o0]
-                        ins, locs, cells, code = pop_frame()
+                        tos = v3
                         continue
-                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
-                    o0, o2, o3, o4, o6 = arg
-                    for v1 in tos:
-                        break
-                    else:
+                    # LOAD__LOAD__LOAD
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(locs[o1])
+                    tos = locs[o2]
+                    continue
+                if op < 77:
+                    if op < 76:
+                        # LOAD__LOAD
+                        o0, o1 = arg
+                        push(tos)
+                        push(locs[o0])
+                        tos = locs[o1]
+                        continue
+                    # LOAD__CONST__CONST
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(o1)
+                    tos = o2
+                    continue
+                if op >= 80:
+                    if op < 81:
+                        # ARRAY
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(new)
+                        continue
+                    # GT_INT__JUMP_UNLESS
+                    o1, = arg
+                    v1 = pop()
+                    if not (v1 > tos):
                         tos = pop()
-                        ins, cost = o0
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    locs[o2] = v1
-                    v2 = locs[o4]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    v3 = locs[o6]
-                    if type(v3) not in PLAIN:
-                        share(v3)
-                    push(tos)
-                    push(locs[o3])
-                    push(v2)
-                    tos = v3
-                    continue
-                if op < 77:
-                    # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    locs[o0] = tos
-                    v1 = locs[o2]
-                    v2 = locs[o1].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
                     tos = pop()
                     continue
-                if op < 78:
-                    # LOAD__CONST__ADD_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o3] = v1
+                if op >= 78:
+                    if op < 79:
+                        # LOAD_OWN__LOAD
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o0] = v1
+                        except AttributeError:
+                            pass
+                        push(tos)
+                        push(v1)
+                        tos = locs[o1]
+                        continue
+                    # SHARE__STORE
+                    o1, = arg
+                    if type(tos) not in PLAIN:
+                        share(tos)
+                    locs[o1] = tos
+                    tos = pop()
                     continue
-                if op < 79:
-                    # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
-                    o0, o1, o2, o3 = arg
-                    locs[o0] = tos
-                    v1 = locs[o1]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o1] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o2] + locs[o3]
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    push(v1)
-                    tos = v2
+                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
+                o0, o1, o2, o3, o5, o6, o7 = arg
+                if tos is False:
+                    tos = pop()
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 80:
-                    # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
-                    o0, o1, o2, o3, o5 = arg
-                    v1 = getattr(locs[o2], o3)
-                    v2 = getattr(locs[o0], o1)
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        ins = node_before(code, ins, 3)
-                        overflow('*')
-                    if v3 >= 0 and o5 > 0:
-                        v4 = v3 // o5
-                    else:
-                        v4 = int_div(v3, o5)
-                    push(tos)
-                    tos = v4
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 81:
-                    # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
-                    o1, o2, o3, o4, o6 = arg
-                    v1 = locs[o3] + o4
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    v2 = locs[o6]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    push(locs[o1])
-                    push(locs[o2])
-                    push(v1)
-                    tos = v2
-                    continue
-                # STRUCT
-                push(tos)
-                new = st[len(st) - len(arg.decl.fields):]
-                del st[len(st) - len(arg.decl.fields):]
-                tos = arg.of(new)
+                if tos is not True:
+                    ins = node_before(code, ins, 7)
+                    raise not_bool(tos)
+                v1 = pop()
+                locs[o1] = v1
+                v2 = locs[o2] + o3
+                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                    overflow('+')
+                locs[o5] = v2
+                push(locs[o6])
+                tos = locs[o7]
                 continue
             if near:
                 if far is None:
@@ -2257,24 +2229,24 @@ def run(machine, task):
                             if kind is Ok or kind is Some:
                                 tos = tos.value
                                 continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
+                            if tos is NONE_VALUE:
                                 if arg[3] and arg[0] is None:
                                     if arg[2]:
                                         del st[len(st) - arg[2]:]
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = missing_value()
-                            else:
+                                tos = Err(missing_value())
+                            elif kind is not Err:
                                 raise not_fallible(tos)
-                            target, cost, drop, _ = arg
+                            target, cost, drop, _, here = arg
                             if drop:
                                 del st[len(st) - drop:]
                             if target is None:
-                                tos = Err(tos)
+                                here = tos.way + here
+                                tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
                                 ins, locs, cells, code = pop_frame()
                                 continue
+                            tos = handled(tos, here)
                             ins = target
                             fuel -= cost
                             if fuel < 0:
@@ -2511,100 +2483,89 @@ def run(machine, task):
                         a = pop()
                         tos = a + tos + -0.0
                         continue
-                    if op < 99:
-                        # NEXT__SHARE__STORE
-                        o0, o2 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        locs[o2] = v1
-                        continue
-                    if op < 100:
-                        # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
-                        o0, o1, o2 = arg
-                        v1 = cells[o1].value
-                        if v1 >= 0 and o2 > 0:
-                            v2 = v1 // o2
-                        else:
-                            v2 = int_div(v1, o2)
-                        push(tos)
-                        tos = (locs[o0] > v2)
-                        ins, locs, cells, code = pop_frame()
-                        continue
                     if op < 101:
-                        # INDEX_ARRAY__GET_FIELD
-                        o1, = arg
-                        v1 = pop()
-                        v2 = v1.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(v2))
+                        if op < 99:
+                            # INT
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 100:
+                            # LOAD_CELL__CONST__ADD_INT__STORE_CELL
+                            o0, o1, o3 = arg
+                            v1 = cells[o0].value + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            cells[o3].value = v1
+                            continue
+                        # CONST__REM_INT
+                        o0, = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        tos = v1
+                        continue
+                    if op < 102:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
+                        o0, o1, o3, o5 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
                         try:
-                            v3 = v2[tos]
+                            v3 = v2[v1]
                         except IndexError:
-                            index_out_of_range(tos, len(v2))
-                        tos = getattr(v3, o1)
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v4
                         continue
                     if op < 103:
-                        if op < 102:
-                            # NEXT__STORE__CONST__LOAD__CONST
-                            o0, o1, o2, o3, o4 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            push(tos)
-                            push(o2)
-                            push(locs[o3])
-                            tos = o4
-                            continue
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
+                        # ERROR
+                        push(tos)
+                        new = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(new)
                         continue
                     if op < 104:
-                        # LOAD__GET_FIELD
-                        o0, o1 = arg
-                        push(tos)
-                        tos = getattr(locs[o0], o1)
+                        # THROW
+                        target, cost, drop, _, here = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = begun(tos, here) if type(tos) is ErrorValue and tos.way else Err(tos, here)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        tos = thrown(tos, here)
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 105:
-                        # STORE__LOAD__LOAD
-                        o0, o1, o2 = arg
+                        # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
+                        o0, o1, o2, o3 = arg
                         locs[o0] = tos
-                        push(locs[o1])
-                        tos = locs[o2]
+                        v1 = locs[o1]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o1] = v1
+                        except AttributeError:
+                            pass
+                        v2 = locs[o2] + locs[o3]
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        push(v1)
+                        tos = v2
                         continue
                     if op < 106:
-                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o2, o4 = arg
-                        if tos is False:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if tos is not True:
-                            ins = node_before(code, ins, 4)
-                            raise not_bool(tos)
-                        v1 = locs[o1] + o2
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o4] = v1
-                        tos = pop()
+                        # SUB_FLOAT
+                        a = pop()
+                        tos = a - tos + -0.0
                         continue
                     # LOAD__GET_ELEMENT
                     o0, o1 = arg
@@ -2836,75 +2797,87 @@ def run(machine, task):
                             index_out_of_range(v1, len(v2))
                         locs[o7] = v3
                         continue
-                    if op < 146:
-                        if op < 145:
-                            # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
-                            o0, o1, o3, o4, o7 = arg
-                            locs[o0] = tos
-                            if not (type(locs[o1]) is Ok):
-                                tos = pop()
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            v1 = locs[o4]
-                            v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                    if op < 145:
+                        # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
+                        o0, o1, o3, o4, o7 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Ok):
                             tos = pop()
-                            ins, cost = o7
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT
-                        push(tos)
-                        tos = arg
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        tos = pop()
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if op < 147:
-                        # DIV
+                        if op < 146:
+                            # DROP
+                            if arg:
+                                if arg > 1:
+                                    del st[len(st) - arg + 1:]
+                                tos = pop()
+                            continue
+                        # DIV_INT
                         a = pop()
-                        tos = div(a, tos)
+                        if a >= 0 and tos > 0:
+                            tos = a // tos
+                            continue
+                        tos = int_div(a, tos)
                         continue
                     if op >= 151:
                         if op < 152:
-                            # ARRAY
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Array(new)
+                            # CONST__ADD_INT
+                            o0, = arg
+                            v1 = tos + o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            tos = v1
                             continue
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
-                            continue
-                        tos = index_out_of_range(tos, len(items))
-                        continue
-                    if op >= 149:
-                        if op < 150:
-                            # MUL_INT
-                            a = pop()
-                            r = a * tos if a < tos else a * tos
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            overflow('*')
-                            continue
-                        # LOAD__LOAD__ADD_INT__STORE
-                        o0, o1, o3 = arg
+                        # LOAD__LOAD__ADD_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
                         v1 = locs[o0] + locs[o1]
                         if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
                             overflow('+')
                         locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 149:
+                        if op < 150:
+                            # LOAD__CONST__ADD_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            locs[o3] = v1
+                            continue
+                        # STORE__LOAD__LOAD
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        push(locs[o1])
+                        tos = locs[o2]
                         continue
                     if op >= 148:
-                        # LOAD__CONST__CONST
-                        o0, o1, o2 = arg
-                        push(tos)
-                        push(locs[o0])
-                        push(o1)
-                        tos = o2
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                        o0, o1, o3, o4, o6 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
                         continue
                     # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP
                     o0, o1, o2, o3, o4, o6 = arg
@@ -3125,86 +3098,69 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 170:
-                    if op < 171:
-                        # SHARE__STORE
-                        o1, = arg
-                        if type(tos) not in PLAIN:
-                            share(tos)
-                        locs[o1] = tos
-                        tos = pop()
-                        continue
+                if op >= 171:
                     if op < 172:
-                        # CONST__ADD_INT
-                        o0, = arg
-                        v1 = tos + o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        tos = v1
+                        # LOAD__CONST__MUL_INT
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        v2 = v1 * o1 if v1 < o1 else v1 * o1
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('*')
+                        push(tos)
+                        tos = v2
                         continue
-                    # LINK
-                    ins = arg.home.link(arg)
-                    fuel -= arg.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 169:
-                    # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
-                    o0, o1, o2, o3, o5 = arg
-                    for v1 in tos:
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = o0
+                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] > locs[o1]):
+                        ins, cost = o3
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    locs[o1] = v1
-                    v2 = locs[o2] + o3
+                    continue
+                if op >= 170:
+                    # ADD_INT__STORE
+                    o1, = arg
+                    v1 = pop()
+                    v2 = v1 + tos
                     if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
                         overflow('+')
-                    push(tos)
-                    push(v2)
-                    tos = locs[o5]
+                    locs[o1] = v2
+                    tos = pop()
                     continue
-                if op >= 168:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                    o0, o1, o3, o4, o6 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
-                    continue
-                if op >= 167:
-                    # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
-                    o0, o1, o2, o3, o5, o6, o7 = arg
-                    locs[o1] = locs[o0]
-                    if not (locs[o2] > o3):
-                        ins, cost = o5
+                if op >= 169:
+                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
+                    o0, o1, o2, o3, o4 = arg
+                    v1 = locs[o0]
+                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                        ins, cost = o2
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    push(tos)
-                    tos = o6
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 168:
+                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
+                    o0, o1, o3, o4, o7, o8, o11 = arg
+                    locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
                     continue
                 if op >= 166:
-                    # LOAD_CELL__CONST__ADD_INT__STORE_CELL
-                    o0, o1, o3 = arg
-                    v1 = cells[o0].value + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    cells[o3].value = v1
+                    if op < 167:
+                        # DIV
+                        a = pop()
+                        tos = div(a, tos)
+                        continue
+                    # INDEX_ARRAY__GET_FIELD
+                    o1, = arg
+                    v1 = pop()
+                    v2 = v1.items
+                    if tos < 0:
+                        index_out_of_range(tos, len(v2))
+                    try:
+                        v3 = v2[tos]
+                    except IndexError:
+                        index_out_of_range(tos, len(v2))
+                    tos = getattr(v3, o1)
                     continue
                 # LOOP
                 arg.hits += 1
@@ -3476,104 +3432,26 @@ def run(machine, task):
                     tos = arg
                     continue
                 if op < 125:
-                    if op < 124:
-                        # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                        o0, o1, o3 = arg
-                        v1 = locs[o0]
+                    if op >= 124:
+                        # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o1] = locs[o0]
+                        v1 = locs[o2]
+                        v2 = locs[o3]
                         try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
+                            if v2.shared:
+                                v2 = own(v2)
+                                locs[o3] = v2
                         except AttributeError:
                             pass
-                        v2 = locs[o1]
-                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                            v3 = v1.items[v2]
+                        v3 = locs[o4]
+                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
+                            v2.items[v3] = v1
                         else:
-                            try:
-                                v3 = index_place(v1, v2)
-                            except BaseException:
-                                ins = node_before(code, ins, 1)
-                                raise
-                        try:
-                            if v3.shared:
-                                v3 = own(v3)
-                                v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                        except AttributeError:
-                            pass
-                        if not isinstance(v3, Struct):
-                            raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(v3, o3, tos)
-                        tos = pop()
+                            write_element(v2, v3, v1)
                         continue
-                    # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
-                    o0, o1, o2, o3, o5, o6 = arg
-                    locs[o1] = locs[o0]
-                    v1 = locs[o3]
-                    v2 = locs[o2].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 3)
-                        index_out_of_range(v1, len(v2))
-                    v4 = locs[o5]
-                    try:
-                        if v4.shared:
-                            v4 = own(v4)
-                            locs[o5] = v4
-                    except AttributeError:
-                        pass
-                    v5 = locs[o6]
-                    if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
-                        v4.items[v5] = v3
-                    else:
-                        write_element(v4, v5, v3)
-                    continue
-                if op < 128:
-                    if op < 126:
-                        # VARIANT
-                        push(tos)
-                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
-                        continue
-                    if op < 127:
-                        # POP
-                        tos = pop()
-                        continue
-                    # DUP
-                    push(tos)
-                    continue
-                if op >= 130:
-                    if op < 131:
-                        # ADD_INT
-                        a = pop()
-                        r = a + tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('+')
-                        continue
-                    if op < 132:
-                        # LOAD__CONST__MUL_INT
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        v2 = v1 * o1 if v1 < o1 else v1 * o1
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('*')
-                        push(tos)
-                        tos = v2
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op >= 129:
-                    # LOAD_OWN__LOAD
-                    o0, o1 = arg
+                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    o0, o1, o3 = arg
                     v1 = locs[o0]
                     try:
                         if v1.shared:
@@ -3581,30 +3459,137 @@ def run(machine, task):
                             locs[o0] = v1
                     except AttributeError:
                         pass
-                    push(tos)
-                    push(v1)
-                    tos = locs[o1]
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v3 = v1.items[v2]
+                    else:
+                        try:
+                            v3 = index_place(v1, v2)
+                        except BaseException:
+                            ins = node_before(code, ins, 1)
+                            raise
+                    try:
+                        if v3.shared:
+                            v3 = own(v3)
+                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                    except AttributeError:
+                        pass
+                    if not isinstance(v3, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v3, o3, tos)
+                    tos = pop()
                     continue
-                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
-                o0, o1, o2, o3, o5, o6, o7 = arg
-                if tos is False:
+                if op >= 131:
+                    if op < 132:
+                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                        o0, o1, o2, o4 = arg
+                        if tos is False:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            ins = node_before(code, ins, 4)
+                            raise not_bool(tos)
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
+                    continue
+                if op >= 130:
+                    # ADD_INT
+                    a = pop()
+                    r = a + tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('+')
+                    continue
+                if op >= 129:
+                    # LOAD_OWN__LOAD__SET_INDEX__JUMP
+                    o0, o1, o3 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v1.items[v2] = tos
+                    else:
+                        write_element(v1, v2, tos)
+                    tos = pop()
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 127:
+                    if op < 128:
+                        # NEXT__STORE__CONST__LOAD__CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        push(tos)
+                        push(o2)
+                        push(locs[o3])
+                        tos = o4
+                        continue
+                    # LOAD__ADD_INT
+                    o0, = arg
+                    v1 = tos + locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    tos = v1
+                    continue
+                if op >= 126:
+                    # LOAD__RETURN
+                    o0, = arg
+                    push(tos)
+                    tos = locs[o0]
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
+                o0, o2, o3, o4, o6 = arg
+                for v1 in tos:
+                    break
+                else:
                     tos = pop()
                     ins, cost = o0
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if tos is not True:
-                    ins = node_before(code, ins, 7)
-                    raise not_bool(tos)
-                v1 = pop()
-                locs[o1] = v1
-                v2 = locs[o2] + o3
-                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                    overflow('+')
-                locs[o5] = v2
-                push(locs[o6])
-                tos = locs[o7]
+                if type(v1) not in PLAIN:
+                    share(v1)
+                locs[o2] = v1
+                v2 = locs[o4]
+                if type(v2) not in PLAIN:
+                    share(v2)
+                v3 = locs[o6]
+                if type(v3) not in PLAIN:
+                    share(v3)
+                push(tos)
+                push(locs[o3])
+                push(v2)
+                tos = v3
                 continue
             if far:
                 if op < 175:
@@ -3828,86 +3813,97 @@ def run(machine, task):
                     if debt:
                         fuel = machine.pay_debt(fuel)
                     continue
-                if op < 188:
-                    if op < 187:
-                        # DIV_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a // tos
+                if op >= 191:
+                    if op < 192:
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] == locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        tos = int_div(a, tos)
                         continue
-                    # CONST__SUB_INT
-                    o0, = arg
-                    v1 = tos - o0
+                    # STRUCT
+                    push(tos)
+                    new = st[len(st) - len(arg.decl.fields):]
+                    del st[len(st) - len(arg.decl.fields):]
+                    tos = arg.of(new)
+                    continue
+                if op >= 189:
+                    if op < 190:
+                        # LOAD__SHARE
+                        o0, = arg
+                        v1 = locs[o0]
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__LOAD__ADD_INT__STORE
+                    o0, o1, o3 = arg
+                    v1 = locs[o0] + locs[o1]
                     if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    tos = v1
+                        overflow('+')
+                    locs[o3] = v1
                     continue
-                if op < 189:
-                    # JUMP_UNLESS__LOAD__CONST
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    push(locs[o1])
-                    tos = o2
-                    continue
-                if op < 190:
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
-                    o0, o1, o2, o3, o4 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 191:
-                    # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
-                    o0, o1, o3, o4, o6 = arg
+                if op >= 188:
+                    # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                    o0, o1, o2, o4, o5, o7 = arg
                     locs[o0] = tos
-                    if not (type(locs[o1]) is Some):
-                        tos = pop()
-                        ins, cost = o3
+                    v1 = locs[o2]
+                    v2 = locs[o1].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
+                    tos = pop()
+                    continue
+                if op >= 187:
+                    # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
+                    o0, o1, o2, o3, o5, o6, o7 = arg
+                    locs[o1] = locs[o0]
+                    if not (locs[o2] > o3):
+                        ins, cost = o5
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    v1 = locs[o4]
-                    v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
-                    locs[o6] = v2
-                    tos = pop()
+                    push(tos)
+                    tos = o6
+                    ins, cost = o7
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 192:
-                    # CONST__EQ_INT__JUMP_UNLESS
-                    o0, o2 = arg
-                    if not (tos == o0):
-                        tos = pop()
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                # LOAD__LOAD__ADD_INT__STORE__JUMP
-                o0, o1, o3, o4 = arg
-                v1 = locs[o0] + locs[o1]
-                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                    overflow('+')
-                locs[o3] = v1
-                ins, cost = o4
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
+                o0, o1, o2, o3, o5, o6 = arg
+                locs[o1] = locs[o0]
+                v1 = locs[o3]
+                v2 = locs[o2].items
+                if v1 < 0:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                try:
+                    v3 = v2[v1]
+                except IndexError:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                v4 = locs[o5]
+                try:
+                    if v4.shared:
+                        v4 = own(v4)
+                        locs[o5] = v4
+                except AttributeError:
+                    pass
+                v5 = locs[o6]
+                if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
+                    v4.items[v5] = v3
+                else:
+                    write_element(v4, v5, v3)
                 continue
             if op < 197:
                 if op < 194:
@@ -3977,28 +3973,41 @@ def run(machine, task):
                 push(o3)
                 tos = v3
                 continue
-            if op < 203:
-                if op >= 201:
-                    if op < 202:
-                        # CONST__JUMP
-                        o0, o1 = arg
+            if op < 204:
+                if op < 199:
+                    if op >= 198:
+                        # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
+                        o0, o1, o2, o3, o4, o5, o7 = arg
+                        v1 = locs[o2][o3] + locs[o4][o5]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 2)
+                            overflow('+')
+                        if v1 >= 0 and o7 > 0:
+                            v2 = v1 % o7
+                        else:
+                            v2 = int_rem(v1, o7)
                         push(tos)
-                        tos = o0
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        push(locs[o0][o1])
+                        tos = v2
                         continue
-                    # LOAD__LOAD__ADD_INT__RETURN
-                    o0, o1 = arg
-                    v1 = locs[o0] + locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o0]
+                    v2 = v1 * o1 if v1 < o1 else v1 * o1
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('*')
+                    v3 = v2 + o3
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        ins = node_before(code, ins, 3)
                         overflow('+')
-                    push(tos)
-                    tos = v1
-                    ins, locs, cells, code = pop_frame()
+                    if v3 >= 0 and o5 > 0:
+                        v4 = v3 % o5
+                    else:
+                        v4 = int_rem(v3, o5)
+                    locs[o7] = v4
                     continue
-                if op >= 199:
+                if op < 201:
                     if op < 200:
                         # STORE
                         locs[arg] = tos
@@ -4011,178 +4020,197 @@ def run(machine, task):
                     tos = v1
                     ins, locs, cells, code = pop_frame()
                     continue
-                if op >= 198:
-                    # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
-                    o0, o1, o2, o3, o4, o5, o7 = arg
-                    v1 = locs[o2][o3] + locs[o4][o5]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 2)
-                        overflow('+')
-                    if v1 >= 0 and o7 > 0:
-                        v2 = v1 % o7
-                    else:
-                        v2 = int_rem(v1, o7)
+                if op < 202:
+                    # CONST__JUMP
+                    o0, o1 = arg
                     push(tos)
-                    push(locs[o0][o1])
-                    tos = v2
+                    tos = o0
+                    ins, cost = o1
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
-                o0, o1, o3, o5, o7 = arg
-                v1 = locs[o0]
-                v2 = v1 * o1 if v1 < o1 else v1 * o1
-                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                    ins = node_before(code, ins, 5)
-                    overflow('*')
-                v3 = v2 + o3
-                if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                    ins = node_before(code, ins, 3)
+                if op < 203:
+                    # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
+                    o0, o1, o2 = arg
+                    v1 = cells[o1].value
+                    if v1 >= 0 and o2 > 0:
+                        v2 = v1 // o2
+                    else:
+                        v2 = int_div(v1, o2)
+                    push(tos)
+                    tos = (locs[o0] > v2)
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
+                o0, o1, o2, o5, o7 = arg
+                v1 = locs[o1] + o2
+                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    ins = node_before(code, ins, 4)
                     overflow('+')
-                if v3 >= 0 and o5 > 0:
-                    v4 = v3 % o5
-                else:
-                    v4 = int_rem(v3, o5)
+                v2 = locs[o0].items
+                if v1 < 0:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                try:
+                    v3 = v2[v1]
+                except IndexError:
+                    ins = node_before(code, ins, 3)
+                    index_out_of_range(v1, len(v2))
+                v4 = v3 + o5
+                if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                    overflow('+')
                 locs[o7] = v4
                 continue
-            if op < 275:
-                if op < 228:
-                    if op < 204:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        continue
-                    if op < 208:
-                        if op < 205:
-                            # THROW
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+            if op < 282:
+                if op < 237:
+                    if op < 205:
+                        # MUL_INT
+                        a = pop()
+                        r = a * tos if a < tos else a * tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
+                        overflow('*')
+                        continue
+                    if op < 219:
                         if op < 206:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos + -0.0
-                            continue
-                        if op < 207:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
-                            continue
-                        # AGENT
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op >= 226:
-                        if op < 227:
-                            # CONST__MUL_INT
-                            o0, = arg
-                            v1 = tos * o0 if tos < o0 else tos * o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
+                            o0, o1, o2, o3, o5 = arg
+                            v1 = getattr(locs[o2], o3)
+                            v2 = getattr(locs[o0], o1)
+                            v3 = v2 * v1 if v2 < v1 else v2 * v1
+                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
                                 overflow('*')
-                            tos = v1
+                            if v3 >= 0 and o5 > 0:
+                                v4 = v3 // o5
+                            else:
+                                v4 = int_div(v3, o5)
+                            push(tos)
+                            tos = v4
+                            ins, locs, cells, code = pop_frame()
                             continue
-                        # CONST__NE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos != o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 224:
-                        if op < 225:
-                            # CONST__LE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos <= o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                        if op < 209:
+                            if op < 207:
+                                # INDEX_ARRAY
+                                array = pop()
+                                items = array.items
+                                if 0 <= tos < len(items):
+                                    tos = items[tos]
+                                    continue
+                                tos = index_out_of_range(tos, len(items))
                                 continue
-                            tos = pop()
-                            continue
-                        # CONST__LT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos < o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op >= 222:
-                        if op < 223:
-                            # CONST__GT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos > o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                            if op < 208:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
                                 continue
+                            # AGENT
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op >= 215:
+                            if op < 217:
+                                if op < 216:
+                                    # CAST
+                                    tos = cast(tos, arg)
+                                    continue
+                                # CELL_OWN
+                                push(tos)
+                                cell = cells[arg]
+                                if getattr(cell.value, 'shared', False):
+                                    cell.value = own(cell.value)
+                                tos = cell.value
+                                continue
+                            if op < 218:
+                                # CHANGES_SELF
+                                tos = changes_self(machine, tos, arg)
+                                continue
+                            # CHECK
+                            tos = check(tos, arg)
+                            continue
+                        if op < 211:
+                            if op < 210:
+                                # ASK
+                                timeout = tos
+                                payload = pop()
+                                channel = pop()
+                                tos = pop()
+                                machine.ask(task, channel, payload, timeout)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            # ASK_FOR
+                            timeout = tos
+                            payload = pop()
+                            channel = pop()
                             tos = pop()
+                            machine.ask(task, channel, payload, timeout, arg)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 213:
+                            if op < 212:
+                                # AWAIT
+                                value = machine.await_value(task, tos)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # AWAIT_ALL
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.join(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
                             continue
-                        # CONST__JUMP_UNLESS
-                        o0, o1 = arg
-                        if o0 is False:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if o0 is not True:
-                            raise not_bool(o0)
-                        continue
-                    if op >= 220:
-                        if op < 221:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
+                        if op < 214:
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
                             tos = pop()
-                            continue
-                        # CONST__GE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos >= o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # CALL_INOUT
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_inout(machine, pop(), arg, new)
                         tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                         continue
-                    if op >= 217:
-                        if op < 218:
+                    if op < 222:
+                        if op < 220:
                             # CHECK_PAYLOAD
                             tos = check(tos, arg, 'P415')
                             continue
-                        if op < 219:
+                        if op < 221:
                             # CLOSURE
                             push(tos)
                             tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
@@ -4198,103 +4226,127 @@ def run(machine, task):
                         locs[target] = left
                         tos = pop()
                         continue
-                    if op >= 213:
-                        if op < 215:
-                            if op < 214:
-                                # CAST
-                                tos = cast(tos, arg)
+                    if op < 225:
+                        if op < 223:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        if op < 224:
+                            # CONST__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # CELL_OWN
-                            push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
+                            tos = pop()
                             continue
-                        if op < 216:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
+                        # CONST__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # CHECK
-                        tos = check(tos, arg)
+                        tos = pop()
                         continue
-                    if op < 210:
-                        if op < 209:
-                            # ASK
-                            timeout = tos
-                            payload = pop()
+                    if op < 227:
+                        if op < 226:
+                            # CONST__JUMP_UNLESS
+                            o0, o1 = arg
+                            if o0 is False:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if o0 is not True:
+                                raise not_bool(o0)
+                            continue
+                        # CONST__LE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos <= o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 229:
+                        if op < 228:
+                            # CONST__LT_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos < o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__MUL_INT
+                        o0, = arg
+                        v1 = tos * o0 if tos < o0 else tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        tos = v1
+                        continue
+                    if op < 231:
+                        if op < 230:
+                            # CONST__NE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos != o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o2, o4 = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        if not (v1 == o2):
+                            tos = pop()
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 233:
+                        if op < 232:
+                            # EMIT
+                            payload = tos
                             channel = pop()
                             tos = pop()
-                            machine.ask(task, channel, payload, timeout)
+                            machine.emit(task, channel, payload)
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        # AWAIT
-                        value = machine.await_value(task, tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
+                        # EQ_INT
+                        a = pop()
+                        tos = a == tos
                         continue
-                    if op < 211:
-                        # AWAIT_ALL
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.join(task, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 212:
-                        # CALL_HOST
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        payload = arg.prepare(*new)
-                        tos = pop()
-                        machine.suspend(task, arg.effect, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # CALL_INOUT
-                    push(tos)
-                    n = arg.argc
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    value = exec_call_inout(machine, pop(), arg, new)
-                    tos = pop()
-                    callee = value.code
-                    new = value.arguments
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                    continue
-                if op < 252:
-                    if op >= 248:
-                        if op < 250:
-                            if op < 249:
-                                # GT
-                                a = pop()
-                                tos = greater(a, tos)
-                                continue
-                            # GT_INT__JUMP_IF
+                    if op < 235:
+                        if op < 234:
+                            # EQ_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
-                            if (v1 > tos):
+                            if (v1 == tos):
                                 tos = pop()
                                 ins, cost = o1
                                 fuel -= cost
@@ -4303,17 +4355,89 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op < 251:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
+                        # EQ_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 == tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
                         continue
-                    if op >= 246:
+                    if op < 236:
+                        # ERR
+                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                        continue
+                    # ERR_FROM
+                    failed = pop()
+                    tos = Err(tos, failed.way if type(failed) is Err else ())
+                    continue
+                if op < 260:
+                    if op < 242:
+                        if op < 239:
+                            if op < 238:
+                                # FAIL_LENGTH
+                                raise wrong_length(arg, tos)
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        if op < 240:
+                            # FALSE
+                            push(tos)
+                            tos = False
+                            continue
+                        if op < 241:
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
+                        tos = pop()
+                        continue
+                    if op < 249:
+                        if op < 245:
+                            if op < 243:
+                                # FLUSH
+                                machine.flush(task)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if op < 244:
+                                # GE
+                                a = pop()
+                                tos = greater_equal(a, tos)
+                                continue
+                            # GET_ELEMENT
+                            tos = tos[arg]
+                            continue
                         if op < 247:
+                            if op < 246:
+                                # GET_ERROR
+                                tos = get_error_member(tos, arg)
+                                continue
+                            # GET_FIELD
+                            tos = getattr(tos, arg)
+                            continue
+                        if op < 248:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        # GE_INT
+                        a = pop()
+                        tos = a >= tos
+                        continue
+                    if op < 251:
+                        if op < 250:
                             # GE_INT__JUMP_IF
                             o1, = arg
                             v1 = pop()
@@ -4338,189 +4462,121 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op >= 239:
-                        if op < 242:
-                            if op < 240:
-                                # FLUSH
-                                machine.flush(task)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if op < 241:
-                                # GE
+                    if op < 255:
+                        if op < 253:
+                            if op < 252:
+                                # GT
                                 a = pop()
-                                tos = greater_equal(a, tos)
+                                tos = greater(a, tos)
                                 continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        if op < 244:
-                            if op < 243:
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # GET_FIELD
-                            tos = getattr(tos, arg)
-                            continue
-                        if op < 245:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    if op >= 234:
-                        if op < 236:
-                            if op < 235:
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        if op < 237:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        if op < 238:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 230:
-                        if op < 229:
-                            # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                            o0, o2, o4 = arg
-                            if tos >= 0 and o0 > 0:
-                                v1 = tos % o0
-                            else:
-                                v1 = int_rem(tos, o0)
-                            if not (v1 == o2):
+                            # GT_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 > tos):
                                 tos = pop()
-                                ins, cost = o4
+                                ins, cost = o1
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
                             tos = pop()
                             continue
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 232:
-                        if op < 231:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # EQ_INT__JUMP_IF
-                        o1, = arg
-                        v1 = pop()
-                        if (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
+                        if op < 254:
+                            # HALT
+                            task.finish(tos)
+                            machine.fuel += fuel
+                            return
+                        # HASHMAP
+                        push(tos)
+                        tos = arg
                         continue
-                    if op < 233:
-                        # EQ_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    # ERR
-                    tos = Err(tos)
-                    continue
-                if op < 254:
-                    if op < 253:
-                        # INDEX
-                        object = pop()
-                        tos = read_index(object, tos)
-                        continue
-                    # INDEX_ARRAY__STORE
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1.items
-                    if tos < 0:
-                        index_out_of_range(tos, len(v2))
-                    try:
-                        v3 = v2[tos]
-                    except IndexError:
-                        index_out_of_range(tos, len(v2))
-                    locs[o1] = v3
-                    tos = pop()
-                    continue
-                if op < 255:
-                    # INDEX_OWN
-                    object = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        value = object.items[tos]
-                    else:
-                        value = index_place(object, tos)
-                    try:
-                        if value.shared:
-                            value = own(value)
-                            object.items[tos if type(object) is Array else key_of(tos)] = value
-                    except AttributeError:
-                        pass
-                    tos = value
-                    continue
-                if op < 262:
-                    if op < 258:
+                    if op < 257:
                         if op < 256:
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
+                            # INDEX
+                            object = pop()
+                            tos = read_index(object, tos)
                             continue
-                        if op < 257:
-                            # IS_ABSENT
-                            tos = tos is None or tos is NONE_VALUE
-                            continue
-                        # IS_ERR
-                        tos = type(tos) is Err
+                        # INDEX_ARRAY__STORE
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        locs[o1] = v3
+                        tos = pop()
                         continue
-                    if op < 260:
-                        if op < 259:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
+                    if op < 258:
+                        # INDEX_OWN
+                        object = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            value = object.items[tos]
+                        else:
+                            value = index_place(object, tos)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                object.items[tos if type(object) is Array else key_of(tos)] = value
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 259:
+                        # INT_TO_FLOAT
+                        tos = float(tos) if type(tos) is int else tos
+                        continue
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
+                    continue
+                if op < 265:
+                    if op < 262:
+                        if op < 261:
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 263:
                         # IS_NIL
                         tos = tos is None
                         continue
-                    if op < 261:
+                    if op < 264:
                         # IS_OK
                         tos = type(tos) is Ok
                         continue
                     # IS_SOME
                     tos = type(tos) is Some
                     continue
-                if op < 264:
-                    if op < 263:
+                if op >= 279:
+                    if op < 280:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0] + -0.0)
+                        continue
+                    if op < 281:
+                        # LOAD__CONST__ADD_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__CONST__GE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] >= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 267:
+                    if op < 266:
                         # IS_VARIANT
                         tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
@@ -4535,7 +4591,7 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 265:
+                if op < 268:
                     # IS_VARIANT__JUMP_UNLESS__LOAD
                     o0, o1, o2 = arg
                     if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
@@ -4547,8 +4603,8 @@ def run(machine, task):
                         continue
                     tos = locs[o2]
                     continue
-                if op < 268:
-                    if op < 266:
+                if op < 271:
+                    if op < 269:
                         # JUMP_UNLESS__JUMP
                         o0, o1 = arg
                         if tos is False:
@@ -4566,7 +4622,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 267:
+                    if op < 270:
                         # LE
                         a = pop()
                         tos = less_equal(a, tos)
@@ -4575,12 +4631,12 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 271:
-                    if op < 269:
+                if op < 274:
+                    if op < 272:
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 270:
+                    if op < 273:
                         # LE_INT
                         a = pop()
                         tos = a <= tos
@@ -4597,8 +4653,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op < 273:
-                    if op < 272:
+                if op < 276:
+                    if op < 275:
                         # LE_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4615,7 +4671,31 @@ def run(machine, task):
                     push(tos)
                     tos = cells[arg].value
                     continue
-                if op >= 274:
+                if op < 277:
+                    # LOAD_OWN__LOAD__INDEX_OWN
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v3 = v1.items[v2]
+                    else:
+                        v3 = index_place(v1, v2)
+                    try:
+                        if v3.shared:
+                            v3 = own(v3)
+                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                    except AttributeError:
+                        pass
+                    push(tos)
+                    tos = v3
+                    continue
+                if op < 278:
                     # LOAD_OWN__LOAD__SET_INDEX
                     o0, o1 = arg
                     v1 = locs[o0]
@@ -4632,34 +4712,106 @@ def run(machine, task):
                         write_element(v1, v2, tos)
                     tos = pop()
                     continue
-                # LOAD_OWN__LOAD__INDEX_OWN
-                o0, o1 = arg
-                v1 = locs[o0]
+                # LOAD_OWN__SWAP__CALL_BUILTIN
+                owner, (body, n) = arg
+                object = locs[owner]
                 try:
-                    if v1.shared:
-                        v1 = own(v1)
-                        locs[o0] = v1
+                    if object.shared:
+                        locs[owner] = object = own(object)
                 except AttributeError:
                     pass
-                v2 = locs[o1]
-                if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                    v3 = v1.items[v2]
+                if n == 1:
+                    push(object)
+                    tos = body(tos)
+                elif n == 2:
+                    tos = body(object, tos)
                 else:
-                    v3 = index_place(v1, v2)
-                try:
-                    if v3.shared:
-                        v3 = own(v3)
-                        v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                except AttributeError:
-                    pass
-                push(tos)
-                tos = v3
+                    push(object)
+                    push(tos)
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    tos = body(*new)
+                if debt:
+                    fuel = machine.pay_debt(fuel)
                 continue
-            if op < 322:
-                if op < 299:
-                    if op < 287:
-                        if op >= 285:
-                            if op < 286:
+            if op < 328:
+                if op < 305:
+                    if op < 294:
+                        if op < 285:
+                            if op < 283:
+                                # LOAD__CONST__GT_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] > o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 284:
+                                # LOAD__CONST__LE_INT__JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not (locs[o0] <= o1):
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD__CONST__LT_INT__JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not (locs[o0] < o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 292:
+                            if op < 293:
+                                # LOAD__GT_INT__JUMP_UNLESS
+                                o0, o2 = arg
+                                if not (tos > locs[o0]):
+                                    tos = pop()
+                                    ins, cost = o2
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                tos = pop()
+                                continue
+                            # LOAD__INDEX_ARRAY
+                            o0, = arg
+                            v1 = locs[o0]
+                            v2 = tos.items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            tos = v3
+                            continue
+                        if op >= 290:
+                            if op < 291:
+                                # LOAD__GET_PAYLOAD
+                                o0, o1 = arg
+                                push(tos)
+                                tos = locs[o0].payload[o1]
+                                continue
+                            # LOAD__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        if op >= 288:
+                            if op < 289:
                                 # LOAD__CONST__SUB_INT__STORE
                                 o0, o1, o3 = arg
                                 v1 = locs[o0] - o1
@@ -4678,41 +4830,7 @@ def run(machine, task):
                                 continue
                             tos = pop()
                             continue
-                        if op >= 283:
-                            if op < 284:
-                                # LOAD__CONST__MUL_INT__STORE__JUMP
-                                o0, o1, o3, o4 = arg
-                                v1 = locs[o0]
-                                v2 = v1 * o1 if v1 < o1 else v1 * o1
-                                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                    overflow('*')
-                                locs[o3] = v2
-                                ins, cost = o4
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__CONST__REM_INT
-                            o0, o1 = arg
-                            v1 = locs[o0]
-                            if v1 >= 0 and o1 > 0:
-                                v2 = v1 % o1
-                            else:
-                                v2 = int_rem(v1, o1)
-                            push(tos)
-                            tos = v2
-                            continue
-                        if op >= 281:
-                            if op < 282:
-                                # LOAD__CONST__LT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] < o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
+                        if op < 286:
                             # LOAD__CONST__MUL_INT__STORE
                             o0, o1, o3 = arg
                             v1 = locs[o0]
@@ -4721,117 +4839,31 @@ def run(machine, task):
                                 overflow('*')
                             locs[o3] = v2
                             continue
-                        if op >= 278:
-                            if op < 279:
-                                # LOAD__CONST__GE_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] >= o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            if op < 280:
-                                # LOAD__CONST__GT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] > o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD__CONST__LE_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] <= o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 276:
-                            if op < 277:
-                                # LOAD__ADD_FLOAT
-                                o0, = arg
-                                tos = (tos + locs[o0] + -0.0)
-                                continue
-                            # LOAD__CONST__ADD_INT
-                            o0, o1 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
-                            continue
-                        # LOAD_OWN__SWAP__CALL_BUILTIN
-                        owner, (body, n) = arg
-                        object = locs[owner]
-                        try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if n == 1:
-                            push(object)
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(object, tos)
-                        else:
-                            push(object)
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 289:
-                        if op < 288:
-                            # LOAD__GET_PAYLOAD
-                            o0, o1 = arg
-                            push(tos)
-                            tos = locs[o0].payload[o1]
-                            continue
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos >= locs[o0]):
-                            tos = pop()
-                            ins, cost = o2
+                        if op < 287:
+                            # LOAD__CONST__MUL_INT__STORE__JUMP
+                            o0, o1, o3, o4 = arg
+                            v1 = locs[o0]
+                            v2 = v1 * o1 if v1 < o1 else v1 * o1
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('*')
+                            locs[o3] = v2
+                            ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        tos = pop()
-                        continue
-                    if op < 291:
-                        if op < 290:
-                            # LOAD__GT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos > locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # LOAD__INDEX_ARRAY
-                        o0, = arg
+                        # LOAD__CONST__REM_INT
+                        o0, o1 = arg
                         v1 = locs[o0]
-                        v2 = tos.items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        tos = v3
+                        if v1 >= 0 and o1 > 0:
+                            v2 = v1 % o1
+                        else:
+                            v2 = int_rem(v1, o1)
+                        push(tos)
+                        tos = v2
                         continue
-                    if op < 293:
-                        if op < 292:
+                    if op < 296:
+                        if op < 295:
                             # LOAD__INDEX_ARRAY__GET_FIELD
                             o0, o2 = arg
                             v1 = locs[o0]
@@ -4856,8 +4888,8 @@ def run(machine, task):
                         if v1 is not True:
                             raise not_bool(v1)
                         continue
-                    if op < 295:
-                        if op < 294:
+                    if op < 298:
+                        if op < 297:
                             # LOAD__LE_INT__JUMP_UNLESS
                             o0, o2 = arg
                             if not (tos <= locs[o0]):
@@ -4874,8 +4906,8 @@ def run(machine, task):
                         push(tos)
                         tos = (locs[o0] + locs[o1] + -0.0)
                         continue
-                    if op < 297:
-                        if op < 296:
+                    if op < 300:
+                        if op < 299:
                             # LOAD__LOAD__ADD_INT
                             o0, o1 = arg
                             v1 = locs[o0] + locs[o1]
@@ -4893,7 +4925,26 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 298:
+                    if op >= 303:
+                        if op < 304:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o3] = v3
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] * 1.0 * locs[o1])
+                        continue
+                    if op < 301:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         o0, o1, o3 = arg
                         if not (locs[o0] >= locs[o1]):
@@ -4902,6 +4953,22 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        continue
+                    if op >= 302:
+                        # LOAD__LOAD__INDEX_ARRAY__SHARE
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if type(v3) not in PLAIN:
+                            share(v3)
+                        push(tos)
+                        tos = v3
                         continue
                     # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
                     o0, o1, o3, o4, o5, o8, o9, o11 = arg
@@ -4942,8 +5009,31 @@ def run(machine, task):
                         raise Panic("P007", "expected a struct in a field assignment")
                     setattr(v7, o11, v4)
                     continue
-                if op >= 319:
-                    if op < 320:
+                if op >= 324:
+                    if op < 326:
+                        if op < 325:
+                            # MCP
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    if op < 327:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MODEL
+                    push(tos)
+                    tos = arg
+                    continue
+                if op >= 322:
+                    if op < 323:
                         # LT_INT__JUMP_UNLESS
                         o1, = arg
                         v1 = pop()
@@ -4956,24 +5046,19 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 321:
-                        # MAP
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(new)
-                        continue
-                    # MCP
+                    # MAP
                     push(tos)
-                    tos = arg
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
                     continue
-                if op >= 316:
-                    if op < 317:
+                if op >= 319:
+                    if op < 320:
                         # LT
                         a = pop()
                         tos = less(a, tos)
                         continue
-                    if op < 318:
+                    if op < 321:
                         # LT_INT
                         a = pop()
                         tos = a < tos
@@ -4990,8 +5075,8 @@ def run(machine, task):
                         continue
                     tos = pop()
                     continue
-                if op >= 313:
-                    if op < 314:
+                if op >= 316:
+                    if op < 317:
                         # LOAD__NE_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos != locs[o0]):
@@ -5003,7 +5088,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 315:
+                    if op < 318:
                         # LOAD__SUB_FLOAT
                         o0, = arg
                         tos = (tos - locs[o0] + -0.0)
@@ -5015,8 +5100,8 @@ def run(machine, task):
                         overflow('-')
                     tos = v1
                     continue
-                if op >= 310:
-                    if op < 311:
+                if op >= 313:
+                    if op < 314:
                         # LOAD__LT_INT__JUMP_UNLESS
                         o0, o2 = arg
                         if not (tos < locs[o0]):
@@ -5028,7 +5113,7 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 312:
+                    if op < 315:
                         # LOAD__MUL_FLOAT
                         o0, = arg
                         tos = (tos * 1.0 * locs[o0])
@@ -5041,47 +5126,23 @@ def run(machine, task):
                         overflow('*')
                     tos = v2
                     continue
-                if op < 300:
-                    # LOAD__LOAD__INDEX_ARRAY__SHARE
+                if op < 307:
+                    if op < 306:
+                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                        o0, o1 = arg
+                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                        continue
+                    # LOAD__LOAD__MUL_INT
                     o0, o1 = arg
                     v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if type(v3) not in PLAIN:
-                        share(v3)
+                    v2 = locs[o0]
+                    v3 = v2 * v1 if v2 < v1 else v2 * v1
+                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                        overflow('*')
                     push(tos)
                     tos = v3
                     continue
-                if op < 303:
-                    if op < 301:
-                        # LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o3] = v3
-                        continue
-                    if op < 302:
-                        # LOAD__LOAD__MUL_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] * 1.0 * locs[o1])
-                        continue
-                    # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                    o0, o1 = arg
-                    tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                    continue
-                if op >= 309:
+                if op >= 312:
                     # LOAD__LOAD__SUB_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o0] - locs[o1]
@@ -5093,8 +5154,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op >= 307:
-                    if op < 308:
+                if op >= 310:
+                    if op < 311:
                         # LOAD__LOAD__SUB_FLOAT
                         o0, o1 = arg
                         push(tos)
@@ -5108,18 +5169,7 @@ def run(machine, task):
                     push(tos)
                     tos = v1
                     continue
-                if op < 304:
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 305:
+                if op < 308:
                     # LOAD__LOAD__MUL_INT__STORE
                     o0, o1, o3 = arg
                     v1 = locs[o1]
@@ -5129,7 +5179,7 @@ def run(machine, task):
                         overflow('*')
                     locs[o3] = v3
                     continue
-                if op < 306:
+                if op < 309:
                     # LOAD__LOAD__MUL_INT__STORE__JUMP
                     o0, o1, o3, o4 = arg
                     v1 = locs[o1]
@@ -5152,128 +5202,71 @@ def run(machine, task):
                         fuel = machine.refill(fuel)
                     continue
                 continue
-            if op < 346:
-                if op < 326:
-                    if op < 324:
-                        if op < 323:
-                            # MEMBER_OWN
-                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 325:
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MUL
-                    a = pop()
-                    tos = mul(a, tos)
-                    continue
-                if op < 330:
-                    if op < 328:
-                        if op < 327:
-                            # NE
+            if op < 351:
+                if op < 333:
+                    if op < 330:
+                        if op < 329:
+                            # MUL
                             a = pop()
-                            tos = not equal(a, tos)
+                            tos = mul(a, tos)
                             continue
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
+                        continue
+                    if op < 331:
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 329:
+                    if op < 332:
                         # NEG_INT
                         tos = negate(tos)
                         continue
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                if op >= 344:
-                    if op < 345:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 343:
-                    # POP__LOAD__CONST__ADD_INT__STORE
-                    o1, o2, o4 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o4] = v1
-                    tos = pop()
-                    continue
-                if op >= 341:
-                    if op < 342:
-                        # PIPELINE
-                        push(tos)
-                        tos = arg
-                        continue
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
-                        continue
-                    tos = tos.value
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 337:
-                    if op < 339:
-                        if op < 338:
-                            # OK
-                            tos = Ok(tos)
+                if op < 341:
+                    if op >= 337:
+                        if op < 339:
+                            if op < 338:
+                                # NE_INT__JUMP_UNLESS
+                                o1, = arg
+                                v1 = pop()
+                                if not (v1 != tos):
+                                    tos = pop()
+                                    ins, cost = o1
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                tos = pop()
+                                continue
+                            # NIL
+                            push(tos)
+                            tos = None
                             continue
-                        # OK__RETURN
-                        v1 = Ok(tos)
-                        tos = v1
-                        ins, locs, cells, code = pop_frame()
+                        if op < 340:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
+                        # OK
+                        tos = Ok(tos)
                         continue
-                    if op < 340:
-                        # PARALLEL
-                        value = machine.parallel(task, arg, cells, pop(), tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
-                    continue
-                if op >= 334:
-                    if op < 335:
-                        # NE_INT__JUMP_UNLESS
+                    if op >= 335:
+                        if op < 336:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
+                        # NE_INT__JUMP_IF
                         o1, = arg
                         v1 = pop()
-                        if not (v1 != tos):
+                        if (v1 != tos):
                             tos = pop()
                             ins, cost = o1
                             fuel -= cost
@@ -5282,40 +5275,25 @@ def run(machine, task):
                             continue
                         tos = pop()
                         continue
-                    if op < 336:
-                        # NIL
+                    if op < 334:
+                        # NEXT__SHARE
+                        o0, = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if type(v1) not in PLAIN:
+                            share(v1)
                         push(tos)
-                        tos = None
+                        tos = v1
                         continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                if op >= 332:
-                    if op < 333:
-                        # NE_INT
-                        a = pop()
-                        tos = a != tos
-                        continue
-                    # NE_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 != tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 331:
-                    # NEXT__SHARE
-                    o0, = arg
+                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
+                    o0, o2, o3, o4, o5, o6, o7 = arg
                     for v1 in tos:
                         break
                     else:
@@ -5327,35 +5305,113 @@ def run(machine, task):
                         continue
                     if type(v1) not in PLAIN:
                         share(v1)
+                    locs[o2] = v1
+                    locs[o4] = locs[o3]
+                    v2 = locs[o5]
+                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 345:
+                    if op < 343:
+                        if op < 342:
+                            # OK__RETURN
+                            v1 = Ok(tos)
+                            tos = v1
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 344:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # PIPELINE
                     push(tos)
-                    tos = v1
+                    tos = arg
                     continue
-                # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
-                o0, o2, o3, o4, o5, o6, o7 = arg
-                for v1 in tos:
-                    break
-                else:
+                if op < 346:
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    target, cost, drop, _, here = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        here = tos.way + here
+                        tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    tos = handled(tos, here)
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 348:
+                    if op < 347:
+                        # POP__LOAD__CONST__ADD_INT__STORE
+                        o1, o2, o4 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 349:
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
                     tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if type(v1) not in PLAIN:
-                    share(v1)
-                locs[o2] = v1
-                locs[o4] = locs[o3]
-                v2 = locs[o5]
-                if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 350:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
                 continue
-            if op >= 364:
-                if op < 366:
-                    if op < 365:
+            if op >= 367:
+                if op < 369:
+                    if op < 368:
                         # SUB_INT
                         a = pop()
                         r = a - tos
@@ -5370,22 +5426,54 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 367:
-                    # TOOL
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 368:
+                if op < 371:
+                    if op < 370:
+                        # TOOL
+                        push(tos)
+                        tos = arg
+                        continue
                     # TRUE
                     push(tos)
                     tos = True
                     continue
+                if op < 372:
+                    # TRY_CAST
+                    tos = try_cast(tos, arg)
+                    continue
                 # WRAP
                 tos = NONE_VALUE if tos is None else Some(tos)
                 continue
-            if op >= 360:
-                if op < 362:
-                    if op < 361:
+            if op < 355:
+                if op < 353:
+                    if op < 352:
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
+                        continue
+                    # REM_INT
+                    a = pop()
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
+                    continue
+                if op < 354:
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                # SETTLE
+                value = machine.settle(task, tos, len(frames))
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
+                continue
+            if op >= 363:
+                if op < 365:
+                    if op < 364:
                         # STORE__LOAD__GET_ELEMENT
                         o0, o1, o2 = arg
                         locs[o0] = tos
@@ -5400,7 +5488,7 @@ def run(machine, task):
                     push(locs[o1])
                     tos = v1
                     continue
-                if op < 363:
+                if op < 366:
                     # STORE__LOAD__STORE__LOAD
                     o0, o1, o2, o3 = arg
                     locs[o0] = tos
@@ -5411,9 +5499,9 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op >= 356:
-                if op < 358:
-                    if op < 357:
+            if op >= 359:
+                if op < 361:
+                    if op < 360:
                         # SHARE
                         tos = share(tos)
                         continue
@@ -5421,7 +5509,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 359:
+                if op < 362:
                     # START
                     push(tos)
                     new = st[len(st) - arg.argc:]
@@ -5432,20 +5520,8 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op >= 354:
-                if op < 355:
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
-                    continue
-                # SET_PART
-                object = pop()
-                value = pop()
-                tos = store_index(object, tos, value)
-                continue
-            if op >= 352:
-                if op < 353:
+            if op < 357:
+                if op < 356:
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
@@ -5459,55 +5535,16 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op >= 348:
-                if op < 350:
-                    if op < 349:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 351:
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                # SETTLE
-                value = machine.settle(task, tos, len(frames))
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
+            if op < 358:
+                # SET_MEMBER
+                value = pop()
+                store_member(tos, arg, value)
+                tos = pop()
                 continue
-            if op < 347:
-                # PRINTLN
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "\n")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            # RACE
-            push(tos)
-            new = st[len(st) - arg:]
-            del st[len(st) - arg:]
-            value = machine.race(task, new)
-            if value is SUSPENDED:
-                tos = pop()
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            tos = value
+            # SET_PART
+            object = pop()
+            value = pop()
+            tos = store_index(object, tos, value)
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)

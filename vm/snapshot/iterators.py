@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # Of what `iterate` walks over, with the ranges that Python keeps apart by size.
-_WALKED: tuple[Iterable[Any], ...] = ([], (), "", "é", deque(), {}.values(), range(1), range(1 << 70))
+_WALKED: tuple[Iterable[Any], ...] = ([], (), "", "é", b"", deque(), {}.values(), range(1), range(1 << 70))
 KINDS = frozenset(type(iter(walked)) for walked in _WALKED)
 RANGE, ITEMS = 0, 1
 

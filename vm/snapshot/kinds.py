@@ -42,10 +42,12 @@ from ..values import (
     key_of,
     make_set,
 )  # fmt: skip
+from ..values.binary import base64_of, from_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
 from ..values.records import RECORDS, Response
 from .errors import SnapshotError, misshapen
 from .layout import fits
+from .ways import lowered_way, read_way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,10 +214,10 @@ def _build_enum(r: Reader, number: Any, variant: Any, shared: Any, payload: Any)
 
 def _lower_error(w: Writer, value: ErrorValue) -> list[Any]:
     fields = [part for name, held in value.fields.items() for part in (name, w.place(held))]
-    return [value.family, value.variant, w.place(value.message), fields]
+    return [value.family, value.variant, w.place(value.message), fields, *lowered_way(w, value.way)]
 
 
-def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any) -> ErrorValue:
+def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any, *way: Any) -> ErrorValue:
     row = FAMILIES[r.text(family)]
     if variant is not None and variant not in row.variants:
         raise misshapen(f"an error {family}::{variant}")
@@ -224,6 +226,7 @@ def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any
         raise misshapen(f"fields that no {family} has")
     made = ErrorValue(family, variant, r.text(r.value(message)))
     made.fields = dict(zip(names, values, strict=True))
+    made.way = read_way(r, *way)
     return made
 
 
@@ -240,6 +243,40 @@ def _wrapper(cls: type) -> Kind:
         return made
 
     return Kind(cls.__name__.lower(), (cls,), lambda value: (value.value,), lower, build)
+
+
+def _lower_bytes(w: Writer, value: bytes) -> list[Any]:
+    """Base64, or pieces of it with names of secrets between them (G-10.3): secrets are looked for as the texts that they are."""
+    parts = w.secrets.split(value.decode("latin-1"))
+    if len(parts) == 1:
+        return [base64_of(value)]
+    return [[part if at % 2 else base64_of(part.encode("latin-1")) for at, part in enumerate(parts)]]
+
+
+def _build_bytes(r: Reader, given: Any) -> bytes:
+    if type(given) is list:
+        parts = list(map(r.text, given))
+        if len(parts) % 2 == 0:
+            raise misshapen("Bytes that end in a secret's name")
+        return b"".join(r.secrets.value(part).encode() if at % 2 else _of_base64(part) for at, part in enumerate(parts))
+    return _of_base64(r.text(given))
+
+
+def _of_base64(text: str) -> bytes:
+    found = from_base64(text)
+    if type(found) is not bytes:
+        raise misshapen("Bytes that are no base64")
+    return found
+
+
+def _lower_err(w: Writer, value: Err) -> list[Any]:
+    return [getattr(value, "shared", False), w.place(value.value), *lowered_way(w, value.way)]
+
+
+def _build_err(r: Reader, shared: Any, inner: Any, *way: Any) -> Any:
+    made: Any = Err(r.value(inner), read_way(r, *way))
+    made.shared = r.flag(shared)
+    return made
 
 
 def _build_range(r: Reader, start: Any, end: Any, inclusive: Any) -> RangeValue:
@@ -380,7 +417,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("error", (ErrorValue,), lambda value: (value.message, *value.fields.values()), _lower_error, _build_error),
     _wrapper(Some),
     _wrapper(Ok),
-    _wrapper(Err),
+    Kind("err", (Err,), lambda value: (value.value,), _lower_err, _build_err),
     Kind("range", (RangeValue,), _nothing, lambda w, value: [value.start, value.end, value.inclusive], _build_range),
     Kind("closure", (Closure,), _nothing, _lower_closure, _build_closure),
     Kind("ModelRef", (ModelRef,), _nothing, lambda w, value: [value.name, value.instance], _build_model),
@@ -391,6 +428,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("builder", (ModelBuilder,), _builder_parts, _lower_builder, _build_builder),
     Kind("task", (TaskHandle,), _nothing, _lower_task, _build_task),
     Kind("stream", (Stream,), lambda value: (value.response, value.failure), _lower_stream, _build_stream),
+    Kind("bytes", (bytes,), _nothing, _lower_bytes, _build_bytes),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number

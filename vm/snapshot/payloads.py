@@ -62,7 +62,10 @@ def read_payload(r: Reader, form: Any) -> Any:
         number, slots = parts
         cls = RECORDS[r.index(number)]
         made = cls.__new__(cls)
-        for name, slot in zip(cls.__slots__, r.list(slots), strict=True):
+        rows = list(r.list(slots))
+        if cls is effects.EmitPayload and len(rows) == 3:  # of a version whose answers had no type
+            rows.append([VALUE, None])
+        for name, slot in zip(cls.__slots__, rows, strict=True):
             setattr(made, name, read_payload(r, slot))
         return made
     (part,) = parts

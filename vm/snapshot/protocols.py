@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
+    from ..link import Program
     from ..linked import Code
     from ..tasks import Task
     from ..values import Cell, MemoryRef, Stream
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 
     class Writer(Protocol):
+        secrets: Secrets
+        program: Program
+
         def place(self, value: Any) -> Any: ...
         def clean(self, text: str) -> str: ...
         def head(self, ref: MemoryRef) -> tuple[str | None, int]: ...
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
         def task(self, task: Task) -> int: ...
 
     class Reader(Protocol):
+        secrets: Secrets
+        program: Program
         layout: Layout
         streams: dict[str, Stream]
         memories: list[tuple[MemoryRef, int]]

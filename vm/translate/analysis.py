@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..bytecode import operands as k
 from ..bytecode.opcodes import OPCODES
+from ..bytecode.returns import unplaced_returns
 from .borrowing import only_reads
 
 TYPE_CHECKING = False
@@ -30,10 +31,12 @@ class CallGraph:
     `values`: functions that have cells of others, or are made values of: they take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
+        self.verified = program.verified
         self.facts = facts = program.verified.functions
         self.image = program.image
         self._borrows: dict[tuple[int, int], bool] = {}
         self._sizes: dict[int, int] = {}
+        self._unplaced: dict[int, set[int]] = {}
         self.calls: list[set[int]] = []
         self.suspends: list[bool] = []
         self.counted: list[bool] = []
@@ -73,7 +76,7 @@ class CallGraph:
 
     def inlined_size(self, number: int) -> int:
         """Instructions of a function that can stand in the place of its calls; 0 for one that cannot: large ones, those with a
-        loop or with cells."""
+        loop or with cells, or that note where an Err was first seen."""
         if number not in self._sizes:
             function, facts = self.image.functions[number], self.facts[number]
             back = any(
@@ -81,8 +84,15 @@ class CallGraph:
                 for index, (_, opcode, operand) in enumerate(facts.instructions)
             )
             apart = back or function.cells or self.suspends[number] or len(facts.instructions) > SMALL
+            apart = apart or self.unplaced(number)
             self._sizes[number] = 0 if apart else len(facts.instructions)
         return self._sizes[number]
+
+    def unplaced(self, number: int) -> set[int]:
+        """The returns of a function that note where an Err was first seen."""
+        if number not in self._unplaced:
+            self._unplaced[number] = unplaced_returns(self.verified, number)
+        return self._unplaced[number]
 
     def borrows(self, number: int, position: int) -> bool:
         """Whether a function does nothing with an argument but read it, until it returns."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
+from .hashmaps import WRITTEN_OUT, class_test, hashmap_of, store_text
 from .places import Places
 from .stack import Entry
 from .text import Branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from .analysis import CallGraph
@@ -36,7 +36,11 @@ class Calls(Places):
         self.function = body.root.function
         self.metered = metered
         self.lookups: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
+        self.hashmaps: set[int] = set()  # those that loops use
         self.rooms: set[int] = set()  # how many calls less may nest in a call of a loop
+
+    def way_here(self) -> str:
+        return self.body.way(self.at)
 
     # ------------------------------------------------------------ fuel
 
@@ -104,7 +108,71 @@ class Calls(Places):
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
 
     def op_CALL_METHOD(self, operand: int) -> None:
-        self.call_by_name("call_method", "CALL_METHOD", operand)
+        site = self.program.constants[operand]
+        number = hashmap_of(self.stack[-1 - site.argc].text)
+        if number >= 0 and WRITTEN_OUT.get(site.name) == site.argc and not site.names and not site.trait:
+            self.of_hashmap(site.name, number)
+        else:
+            self.call_by_name("call_method", "CALL_METHOD", operand)
+
+    def op_HASHMAP(self, operand: int) -> None:
+        self.push(Entry(self.constant(BY_NAME["HASHMAP"], operand)))
+
+    def of_hashmap(self, name: str, number: int) -> None:
+        """A method of a declared hashmap."""
+        if name in ("set", "delete"):
+            self.written_to_store(name, number)
+            return
+        store = self.store_of(number)
+        if name in ("len", "is_empty"):
+            self.pop()
+            self.give(f"{'len(' if name == 'len' else '(not '}{store}.items)", [], s.INT if name == "len" else s.BOOL, fails=True)
+            return
+        self.settle()
+        key = self.named(self.pop())
+        self.pop()
+        if name == "has":
+            self.give(f"({self.key(key)}) in {store}.items", [key], s.BOOL, fails=True)
+            return
+        found = self.temporary()
+        self.statement(f"{self.here()}{found} = {store}.items.get({self.key(key)}, END)")
+        self.push(Entry(f"found({found})", ("option", -1), pure=False, uses=frozenset({found}), deep=1))
+        self.stack[-1].raw, self.stack[-1].inside = found, self.kind_of_type(self.image.hashmaps[number].value)
+
+    def store_of(self, number: int) -> str:
+        """The store of a hashmap; no slice puts another in its place, so loops look it up before they begin."""
+        if not self.repeated():
+            return store_text(self.image.hashmaps[number].name)
+        self.hashmaps.add(number)
+        return f"h{number}"
+
+    def written_to_store(self, name: str, number: int) -> None:
+        """`set` and `delete` of values of the very classes, where nobody is to be told and there is no file, are written out;
+        where the call leaves, the interpreter calls the method from the beginning."""
+        self.settle()
+        self.name_all(self.stack)
+        again = tuple([entry.text for entry in self.stack])
+        _, key, *value = self.taken(WRITTEN_OUT[name] + 1)
+        self.pay()
+        store, result = self.store_of(number), self.temporary()
+        declared = [self.image.hashmaps[number].key, self.image.hashmaps[number].value]
+        wanted = [class_test(part, self.kind_of_type(type_)) for part, type_ in zip([key, *value], declared, strict=False)]
+        arguments = ", ".join([store, key.text, *[part.text for part in value]])
+        called = f"{'put_in_store' if name == 'set' else 'drop_from_store'}({arguments})"
+        direct = f"{store}.items.pop({key.text}, END) is not END" if name == "delete" else ""
+        plain: list[Statement] = [f"{self.here()}{result} = {direct}"] if direct else [
+            f"{self.here()}{store}.items[{key.text}] = {value[0].text}", f"{result} = None"
+        ]
+        place = self.place(self.at, self.stack)
+        self.sites[-1].again = again
+        if None in wanted:
+            self.out.append(f"{place}{result} = {called}")
+        else:
+            quiet = Branch(" and ".join([*filter(None, wanted), f"not {store}.watchers and {store}.path is None"]))
+            quiet.yes += plain
+            quiet.no.append(f"{place}{result} = {called}")
+            self.out.append(quiet)
+        self.push(Entry(result, s.BOOL if direct else s.NIL))
 
     def op_CALL_INOUT(self, operand: int) -> None:
         self.call_by_name("call_inout", "CALL_INOUT", operand)
@@ -158,6 +226,7 @@ class Calls(Places):
     def beginning(self, place: str) -> list[Statement]:
         """What loops need and does not change in them; the interpreter goes on at the beginning where it has to call."""
         found: list[Statement] = [f"e{taken} = d - {taken}" for taken in sorted(self.rooms)]
+        found += [f"h{number} = {store_text(self.image.hashmaps[number].name)}" for number in sorted(self.hashmaps)]
         for slot, count in sorted(self.lookups):
             found += self.looked_up_callee(f"k{slot}_{count}", f"l{slot}", count, place)
             found.append(f"j{slot} = l{slot}.cells")
@@ -177,6 +246,12 @@ class Calls(Places):
             self.out.append(f"{self.here()}return {text}")
 
     def op_RETURN(self, operand: int) -> None:
+        if self.body.places[self.at][0] in self.graph.unplaced(self.function):
+            part = self.pop_named()
+            branch = Branch(f"type({part.text}) is Err")
+            branch.yes.append(f"marked({part.text}, {self.way_here()})")
+            self.out.append(branch)
+            self.push(part)
         self.returned(self.pop().text)
 
     def op_FAIL_MATCH(self, operand: int) -> None:
@@ -192,19 +267,12 @@ class Calls(Places):
         self.stack.clear()
         self.returned(error)
 
-    def failed(self, error: str) -> None:
-        """The same with Err(error)."""
-        self.stack.clear()
-        self.push(Entry(error, pure=False))
-        self.op_ERR(0)
-        self.returned(self.pop().text)
-
-    def _thrown_if(self, condition: str, out: Callable[[str], None], error: str) -> None:
+    def _thrown_if(self, condition: str, error: str) -> None:
         """Behind it the operand stack is as before."""
         kept = list(self.stack)
         branch = Branch(condition)
         before, self.out = self.out, branch.yes
-        out(error)
+        self.thrown(error)
         self.out = before
         self.out.append(branch)
         self.stack = kept
@@ -214,9 +282,7 @@ class Calls(Places):
         part = self.pop_named()
         self.settle()
         self._thrown_if(
-            f"type({part.text}) is not Ok and type({part.text}) is not Some",
-            self.thrown,
-            f"({self.here()}{self.left_as(part)})",
+            f"type({part.text}) is not Ok and type({part.text}) is not Some", f"({self.here()}{self.left_as(part)})"
         )
         name = self.temporary()
         self.out.append(f"{name} = {part.text}.value")
@@ -224,7 +290,7 @@ class Calls(Places):
 
     def left_as(self, part: Entry) -> str:
         """What a function gives whose `?` has met Err or None."""
-        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text})"
+        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text}, {self.way_here()})"
 
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""
@@ -235,8 +301,11 @@ class Calls(Places):
     def op_POP_TRY_out(self) -> None:
         part = self.pop_named()
         self.settle()
-        self._thrown_if(f"type({part.text}) is Err", self.failed, f"{part.text}.value")
+        self._thrown_if(f"type({part.text}) is Err", f"err_of({part.text}, {self.way_here()})")
 
     def op_THROW_out(self) -> None:
         part = self.pop()
-        self.failed(part.text)
+        self.stack.clear()
+        self.push(part)
+        self.op_ERR(0)
+        self.thrown(self.pop().text)

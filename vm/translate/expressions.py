@@ -78,7 +78,7 @@ class Expressions(Making):
         if self.stack[-1].raw is not None and self.stack[-1].kind[0] == "option":
             part = self.pop()
             alone = part.kind == MOVED or part.inside[0] in s.SCALARS
-            self.push(Entry(str(part.raw) if alone else f"taken({part.raw})", part.inside, pure=alone))
+            self.push(Entry(str(part.raw) if alone else f"taken_out({part.raw})", part.inside, pure=alone))
             return
         part = self.pop_named()
         if part.kind[0] in ("some", "ok", "err"):
@@ -266,7 +266,7 @@ class Expressions(Making):
     def unwrapped(self, operand: int, parts: list[Entry]) -> None:
         """`unwrap`, or `unwrap_or` with another value, of an Option or Result that was not made."""
         raw, kind = str(parts[0].raw), parts[0].inside
-        value = raw if parts[0].kind == MOVED or kind[0] in s.SCALARS else f"taken({raw})"
+        value = raw if parts[0].kind == MOVED or kind[0] in s.SCALARS else f"taken_out({raw})"
         if len(parts) == 1:
             self.give(f"({value} if {raw} is not END else B{operand}(NONE_VALUE))", [], kind, fails=True)
             return

@@ -34,9 +34,9 @@ CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
 class Body:
     """Runs parallel to `instructions`, whose offsets are their indexes: `depths`, `places` (index in its function, which
     function). By index: `handlers`, `kept` (depth of the stack in the handler), `typed` (type of the top of the stack), `wraps`
-    (what becomes of an error on its way). `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read
-    again, `arguments`: of what a known function is given, `unnamed`: STORE of hidden locals. `starts`: index of each instruction
-    of the outermost function."""
+    (what becomes of an error on its way), `_ways` (what an error passes by an instruction, where that is more than this one).
+    `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read again, `arguments`: of what a known
+    function is given, `unnamed`: STORE of hidden locals. `starts`: index of each instruction of the outermost function."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
         self.program = program
@@ -47,6 +47,7 @@ class Body:
         self.places: list[tuple[int, Inlined]] = []
         self.typed: dict[int, int] = {}
         self.wraps: dict[int, bool] = {}
+        self._ways: dict[int, list[tuple[Inlined, int]]] = {}
         self.unmarked: set[int] = set()
         self.arguments: set[int] = set()
         self.moved: set[int] = set()
@@ -167,11 +168,19 @@ class Body:
                 return (inlined, facts.index_of[target]), inlined.base + kept
         return None
 
-    def _taker(self, inlined: Inlined, index: int) -> tuple[Inlined, int, bool]:
+    def way(self, at: int) -> str:
+        """The name of the way that an error goes by an instruction, "()" where no function on it is shown in traces."""
+        index, inlined = self.places[at]
+        passed = [(place.function, each) for place, each in self._ways.get(at, [(inlined, index)])]
+        shown = [f"_{number}_{each}" for number, each in passed if not self.program.codes[number].hidden]
+        return f"W{''.join(shown)}" if shown else "()"
+
+    def _taker(self, inlined: Inlined, index: int, way: list[tuple[Inlined, int]]) -> tuple[Inlined, int, bool]:
         """Where an error goes that an instruction raises: the function and instruction whose handler takes it, or that returns
-        it; whether None leaves as None."""
+        it; whether None leaves as None. `way` gets the instructions that it passes."""
         option = True
         while True:
+            way.append((inlined, index))
             option = option and bool(self.program.image.functions[inlined.function].flags & im.F_OPTION)
             caller = inlined.caller
             if self._handler(inlined, index) is not None or caller is None or self._at(caller, inlined.call + 1) != TRY:
@@ -180,8 +189,10 @@ class Body:
 
     def _throw(self, inlined: Inlined, index: int, place: tuple[int, Inlined], depth: int) -> None:
         """An error on the stack, raised by an instruction of `inlined`."""
-        taker, at, _ = self._taker(inlined, index)
+        way = [] if place == (index, inlined) else [(place[1], place[0])]
+        taker, at, _ = self._taker(inlined, index, way)
         handler = self._handler(taker, at)
+        self._ways[len(self.instructions)] = way
         if handler is not None or taker.caller is None:
             here = self._emit(THROW, 0, place, depth)
             if handler is not None:
@@ -194,8 +205,10 @@ class Body:
 
     def _attempt(self, number: int, operand: int, place: tuple[int, Inlined], depth: int) -> None:
         """`?`, or the end of a statement in `try`."""
-        taker, at, option = self._taker(place[1], place[0])
+        way: list[tuple[Inlined, int]] = []
+        taker, at, option = self._taker(place[1], place[0], way)
         here = self._emit(number, operand, place, depth)
+        self._ways[here] = way
         handler = self._handler(taker, at)
         if handler is None and taker.caller is not None:
             handler = (taker.caller, taker.call + 1), taker.base

@@ -38,11 +38,14 @@ from ..values.arithmetic import float_div
 from ..values.limits import check_concat, collection_too_long, concat, join
 from ..values.numerals import WHITE_SPACE
 from ..values.sharing import PLAIN
+from ..ways import begun, handled, longer, marked, passed, thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
+
+    from ..stores import HashStore
 
 
 def blank(kind: type) -> Any:
@@ -123,11 +126,25 @@ def popped(value: Any) -> Any:
     return NONE if value is End else Some(value)
 
 
-def taken(value: Any) -> Any:
+def taken_out(value: Any) -> Any:
     """What was in that Option."""
     if type(value) not in PLAIN:
         share(value)
     return value
+
+
+def put_in_store(store: HashStore, key: Any, value: Any) -> None:
+    """`set` of a hashmap. What somebody has to be told of, or a file follows, is left before anything has happened."""
+    if store.watchers or store.path is not None:
+        raise Leave
+    store.put(key, value)
+
+
+def drop_from_store(store: HashStore, key: Any) -> bool:
+    """`delete`, in the same way."""
+    if store.watchers or store.path is not None:
+        raise Leave
+    return store.items.pop(key if type(key) is str else key_of(key), End) is not End
 
 
 def not_a_bool(value: Any) -> NoReturn:
@@ -138,22 +155,27 @@ def no_arm(value: Any) -> Panic:
     return Panic("P009", f"no arm matches {debug(value)}")
 
 
-def err_of(value: Any) -> Any:
+def err_of(value: Any, here: Any) -> Any:
     """What a function gives whose `?` met Err or None."""
-    return Err(caught(value))
+    return passed(failed(value), here)
 
 
-def none_or_err(value: Any) -> Any:
+def none_or_err(value: Any, here: Any) -> Any:
     """The same in a function that gives an Option."""
-    return value if value is NONE else Err(caught(value))
+    return value if value is NONE else err_of(value, here)
 
 
-def caught(value: Any) -> Any:
-    """The error that `?` on Err or None raises."""
+def caught(value: Any, here: Any) -> Any:
+    """The error that a handler gets of `?` on Err or None."""
+    return handled(failed(value), here)
+
+
+def failed(value: Any) -> Err:
+    """The Err that `?` has met."""
     if type(value) is Err:
-        return value.value
+        return value
     if value is NONE:
-        return missing_value()
+        return Err(missing_value())
     raise not_fallible(value)
 
 
@@ -161,10 +183,10 @@ NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
-        number, numbered, popped, taken, key_of, key_not_found, map_store,
+        number, numbered, popped, put_in_store, drop_from_store, taken_out, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
-        own_plain, owned,
+        own_plain, owned, begun, longer, marked, thrown,
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip

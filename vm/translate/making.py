@@ -38,8 +38,20 @@ class Making(Arithmetic):
     def op_OK(self, operand: int) -> None:
         self.made("Ok", [("value", self.pop().text)], ("ok", -1))
 
+    def way_here(self) -> str:
+        """The name of the way that an error goes by this instruction."""
+        raise NotImplementedError
+
     def op_ERR(self, operand: int) -> None:
-        self.made("Err", [("value", self.pop().text)], ("err", -1))
+        part, here = self.pop(), self.way_here()
+        if part.kind[0] in s.SCALARS:
+            self.made("Err", [("value", part.text), ("way", here)], ("err", -1))
+        elif self.failure(part) >= 0:
+            part = self.named(part)
+            self.made("Err", [("value", part.text), ("way", self.way_with(part, here))], ("err", -1))
+        else:
+            self.give(f"begun({part.text}, {here})", [part], ("err", -1))
+            self.stack[-1].pure = False
 
     def op_ARRAY(self, operand: int) -> None:
         parts = self.taken(operand)
@@ -88,7 +100,13 @@ class Making(Arithmetic):
             return
         name = self.constant(op, operand)
         slots = [("message", self.pop().text), ("family", f"{name}.family"), ("variant", f"{name}.variant")]
-        self.made("ErrorValue", [*slots, ("fields", "{}")], (f"{FAILURE}{operand}", -1))
+        self.made("ErrorValue", [*slots, ("fields", "{}"), ("way", "()")], (f"{FAILURE}{operand}", -1))
+
+    def way_with(self, error: Entry, here: str) -> str:
+        """The way of a built-in error that was made here, with the places that it passes now."""
+        if here == "()" or self.out[-1:] == [f"{error.text}.way = ()"]:
+            return here
+        return f"{here} if not {error.text}.way else longer({error.text}.way, {here})"
 
     # ------------------------------------------------------------ errors taken apart
 

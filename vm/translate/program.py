@@ -104,6 +104,9 @@ class Translation:
         if letter == "K" and "_" in rest:
             number, _, operand = rest.partition("_")
             return self.program._resolve(OPCODES[int(number)], int(operand))
+        if letter == "W" and rest[:1] == "_":
+            numbers = [int(number) for number in rest[1:].split("_")]
+            return tuple(zip([self.program.codes[number] for number in numbers[::2]], numbers[1::2], strict=True))
         if letter == "B" and rest.isdigit():
             return self.program.constants[int(rest)][0]
         return NAMES[name]

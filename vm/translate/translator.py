@@ -151,7 +151,7 @@ class Translator(Loops):
             self.tried(start, last, name, succs)
         elif name == "THROW" and succs:
             error = self.pop()
-            self.to_handler(start, last, error, succs[0])
+            self.to_handler(start, last, self.marked_error(last, error), succs[0])
         elif name == "THROW":
             self.op_THROW_out()
         else:
@@ -330,11 +330,24 @@ class Translator(Loops):
         self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, facts
         error = self.temporary()
         self.at = last  # what follows when it went well has moved it
-        wrapped = last in self.body.wraps
-        self.out.append(f"{self.here()}{error} = {self.left_as(part) if wrapped else f'caught({part.text})'}")
+        made = self.left_as(part) if last in self.body.wraps else f"caught({part.text}, {self.way_here()})"
+        self.out.append(f"{self.here()}{error} = {made}")
         self.to_handler(start, last, Entry(error), succs[1])
         self.out = before
         self.out.append(branch)
+
+    def marked_error(self, last: int, error: Entry) -> Entry:
+        """What is thrown to a handler of this function: an error knows its way then."""
+        here = self.body.way(last)
+        if error.kind[0] in s.SCALARS:
+            return error
+        error = self.named(error)
+        if here != "()" and self.failure(error) >= 0:
+            made = f"{error.text}.way = {self.way_with(error, here)}"
+            self.out[-1:] = [made] if self.out[-1:] == [f"{error.text}.way = ()"] else [*self.out[-1:], made]
+        elif here != "()":
+            self.out.append(f"thrown({error.text}, {here})")
+        return error
 
     def to_handler(self, start: int, last: int, error: Entry, target: tuple[int, bool]) -> None:
         if not error.pure:

@@ -46,7 +46,7 @@ from .arithmetic import (
     rem,
     sub,
 )
-from .casts import cast, check, matches, truth
+from .casts import cast, check, matches, truth, try_cast
 from .containers import FALSE_KEY, TRUE_KEY, Array, BoolKey, Map, Queue, Set, Stack, elements, key_of, unkey
 from .descriptors import type_text
 from .display import brief, debug, display, quote
@@ -79,6 +79,7 @@ from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
 from .records import (
     RECORDS,
+    BudgetLeft,
     Chunk,
     Dominant,
     Emit,
@@ -88,6 +89,7 @@ from .records import (
     Learned,
     LedgerEntry,
     Message,
+    ModelUsage,
     Observed,
     Prompt,
     Provenance,
@@ -123,7 +125,9 @@ __all__ = [
     "Family",
     "HashMapRef",
     "Dominant",
+    "BudgetLeft",
     "HttpResponse",
+    "ModelUsage",
     "Learned",
     "INT_MAX",
     "INT_MIN",
@@ -236,6 +240,7 @@ __all__ = [
     "to_json",
     "truth",
     "type_text",
+    "try_cast",
     "typeof",
     "with_element",
     "unkey",

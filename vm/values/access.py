@@ -37,7 +37,7 @@ def no_such_member(value: Any, name: str) -> NoReturn:
 
 
 def element(items: Any, position: Any) -> Any:
-    """`items[position]` for a list, str or tuple; a negative index is out of range (L-5.6.1)."""
+    """`items[position]` for a list, str, tuple or bytes; a negative index is out of range (L-5.6.1)."""
     if type(position) is not int:
         raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
     if 0 <= position < len(items):
@@ -63,11 +63,11 @@ def range_at(value: RangeValue, position: Any) -> int:
 
 def slice_of(value: Any, bounds: RangeValue) -> Any:
     """`xs[a..b]` and `s[a..b]`, both ends clamped (L-5.6.2)."""
-    if type(value) is str:
+    if type(value) is str or type(value) is bytes:
         start, end = bounds.slice_bounds(len(value))
         return value[start:end]
     if type(value) is not Array:
-        raise Panic("P007", f"expected Array or String to slice, found {typeof(value)}")
+        raise Panic("P007", f"expected Array, String or Bytes to slice, found {typeof(value)}")
     start, end = bounds.slice_bounds(len(value.items))
     return Array(share_all(value.items[start:end]))
 
@@ -81,7 +81,7 @@ def index(value: Any, position: Any) -> Any:
         return slice_of(value, position)
     if kind is Array:
         return element(value.items, position)
-    if kind is str or kind is tuple:
+    if kind is str or kind is tuple or kind is bytes:
         return element(value, position)
     if kind is RangeValue:
         return range_at(value, position)
@@ -89,11 +89,11 @@ def index(value: Any, position: Any) -> Any:
 
 
 def length(value: Any) -> int:
-    """`len(value)` of a String, Array, Map, tuple, Range or collection (L-6.1.2)."""
+    """`len(value)` of a String, Bytes, Array, Map, tuple, Range or collection (L-6.1.2)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return len(value.items)
-    if kind is str or kind is tuple:
+    if kind is str or kind is tuple or kind is bytes:
         return len(value)
     if kind is RangeValue:
         return fit_length(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ..panics import Panic
+from .binary import concat_bytes
 from .display import display
 from .equality import comparable
 from .limits import concat
@@ -110,11 +111,13 @@ def _both_int(operation: str, a: Any, b: Any) -> bool:
 
 
 def add(a: Any, b: Any) -> Any:
-    """`a + b`: numbers, Strings, or a String with the Display text of the other (L-3.6.1)."""
+    """`a + b`: numbers, Strings, Bytes, or a String with the Display text of the other (L-3.6.1)."""
     if type(a) is int and type(b) is int:
         return fit(a + b, "+")
     if type(a) is str or type(b) is str:
         return concat(display(a), display(b))
+    if type(a) is bytes and type(b) is bytes:
+        return concat_bytes(a, b)
     if not (type(a) in (int, float) and type(b) in (int, float)):
         _mismatch("+", a, b, "two numbers or a String")
     return float(a) + float(b)

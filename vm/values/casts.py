@@ -10,7 +10,7 @@ from .containers import Array, Map, Queue, Set, Stack, elements
 from .descriptors import type_text
 from .display import brief, display
 from .enums import EnumValue
-from .errors import ErrorValue, is_family
+from .errors import ErrorValue, is_family, make_error
 from .functions import Closure
 from .handles import ModelRef, ToolRef
 from .limits import limits, nesting_too_deep
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CLASSES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (float,), "string": (str,), "bool": (bool,), "nil": (type(None),), "range": (RangeValue,),
     "array": (Array,), "map": (Map,), "option": (Some, NoneOption), "result": (Ok, Err), "fn": (Closure,),
-    "prompt": (Prompt,), "set": (Set,), "queue": (Queue,), "stack": (Stack,),
+    "prompt": (Prompt,), "bytes": (bytes,), "set": (Set,), "queue": (Queue,), "stack": (Stack,),
 }
 
 
@@ -109,11 +109,11 @@ def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def truth(value: Any) -> bool:
-    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` (L-3.5.4)."""
+    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return bool(value.items)
-    if kind is bool or kind is int or kind is float or kind is str or kind is tuple:
+    if kind is bool or kind is int or kind is float or kind is str or kind is tuple or kind is bytes:
         return bool(value)
     return not (value is None or value is NONE or kind is Err)
 
@@ -150,6 +150,16 @@ def cast(value: Any, descriptor: Descriptor) -> Any:
     """`value as T` (L-3.5): conversions to scalars, a deep check to anything else; P008."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
+
+
+def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
+    """The same, as a Result: what would be P008 is a RuntimeError (L-3.5.8)."""
+    try:
+        return Ok(cast(value, descriptor))
+    except Panic as panic:
+        if panic.code != "P008":
+            raise
+        return Err(make_error("RuntimeError", None, (panic.message,)))
 
 
 class Conformer:
@@ -218,7 +228,9 @@ class Conformer:
         if type(value) is NoneOption:
             return value
         inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)
-        return value if inner is value.value else type(value)(inner)
+        if inner is value.value:
+            return value
+        return Err(inner, value.way) if type(value) is Err else type(value)(inner)
 
 
 def _same(a: Any, b: Any) -> bool:

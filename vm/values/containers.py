@@ -48,13 +48,13 @@ FALSE_KEY = BoolKey(False)
 
 
 def key_of(key: Any) -> Any:
-    """The dict key for a Concerto key; String, Int and Bool only, else P007 (L-3.1.5)."""
+    """The dict key for a Concerto key; String, Int, Bool and Bytes only, else P007 (L-3.1.5)."""
     kind = type(key)
-    if kind is str or kind is int:
+    if kind is str or kind is int or kind is bytes:
         return key
     if kind is bool:
         return TRUE_KEY if key else FALSE_KEY
-    raise Panic("P007", f"expected a key of type String, Int or Bool, found {typeof(key)}")
+    raise Panic("P007", f"expected a key of type String, Int, Bool or Bytes, found {typeof(key)}")
 
 
 def unkey(key: Any) -> Any:

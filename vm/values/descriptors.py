@@ -1,6 +1,6 @@
 """Type descriptors: the run-time form of a type, as nested tuples.
 
-`("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",)`, `("array", t)`,
+`("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",) ("bytes",)`, `("array", t)`,
 `("map", k, v)`, `("hashmap", k, v)`, `("pipeline", t, t)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`,
 `("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`,
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NAMES = {
     "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
     "range": "Range", "prompt": "Prompt", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
+    "bytes": "Bytes",
     "set": "Set", "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
 }
 

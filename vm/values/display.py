@@ -5,6 +5,7 @@ Hands on `display`, `debug` and `brief`. The two forms share their composite row
 
 from __future__ import annotations
 
+from .binary import bytes_text
 from .containers import Array, Map, Queue, Set, Stack, elements
 from .enums import EnumValue
 from .errors import ErrorValue
@@ -162,6 +163,7 @@ LEAVES: Form = {
     type(None): lambda _: "nil",
     NoneOption: lambda _: "None",
     RangeValue: range_text,
+    bytes: bytes_text,
     Closure: function_text,
     object: handle_text,
 }

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Elements for which Python's own comparison of lists means the same: no NaN, no Bool that would equal an Int.
-SIMPLE = frozenset({int, str})
+SIMPLE = frozenset({int, str, bytes})
 NUMBERS = frozenset({int, float})
 # Keys of a Set that are the elements themselves, or stand for them.
-SCALAR_KEYS = frozenset({int, float, str, BoolKey, type(None)})
+SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 
 def equal(a: Any, b: Any) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .descriptors import Descriptor
+    from .results import Way
 
 
 _STRING: Descriptor = ("nilable", ("string",))
@@ -30,7 +31,7 @@ _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("slots", ("nilable", ("array", ("string",)))),
     ("seqs", ("nilable", ("array", ("int",)))),
     ("last_error", ("nilable", ("error", "SchemaError"))),
-    ("expected actual allowed cause", ("any",)),
+    ("expected actual allowed cause wanted left", ("any",)),
 )
 # The type of each extra field; all are nilable, since a value need not carry them (L-3.11.13).
 FIELD_TYPES: dict[str, Descriptor] = {name: kind for names, kind in _TYPED_FIELDS for name in names.split()}
@@ -96,6 +97,10 @@ _ROWS = (
     ),
     ("TimeoutError", "AgentError", "", "timeout_seconds limit stderr", "L-3.11.5"),
     (
+        "BudgetError", "AgentError", "Tokens(wanted,left) Cost(wanted,left) ModelCalls(wanted,left) Unpriced", "wanted left",
+        "L-3.11.18",
+    ),
+    (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
         "Version(found,supported) Corrupt Redaction",
@@ -108,13 +113,15 @@ _ROWS = (
         "tool method", "L-3.11.6",
     ),
     ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
-    ("EmitError", "Error", "NoListener Timeout HandlerFailed", "channel", "L-3.11.8"),
+    ("EmitError", "Error", "NoListener Timeout HandlerFailed WrongAnswer", "channel", "L-3.11.8"),
     ("RuntimeError", "Error", "", "", "L-3.11.9"),
     ("JsonError", "Error", "", "line column", "L-3.11.9"),
-    ("ParseError", "Error", "", "input", "L-3.11.9"),
+    ("ParseError", "Error", "", "input line column", "L-3.11.9"),
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
     ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
     ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),
+    ("DateError", "Error", "Invalid UnknownZone NoTimeZones OutOfRange", "input column", "L-3.11.17"),
+    ("IoError", "Error", "Unavailable InvalidUtf8 TooLong Io", "", "L-3.11.16"),
     ("EnvError", "Error", "NotSet PermissionDenied(capability,flag)", "name", "L-3.11.12"),
     ("PipelineError", "Error", "", "cause pipeline stage", "O-1.122"),
     ("TaskError", "Error", "Cancelled", "", "O-6.13"),
@@ -156,9 +163,10 @@ FOR_MODEL = "for model"
 
 
 class ErrorValue:
-    """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out."""
+    """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out. `way`: how it came to the
+    handler that took it last, which belongs to no value (L-5.11.3)."""
 
-    __slots__ = ("family", "variant", "message", "fields")
+    __slots__ = ("family", "variant", "message", "fields", "way")
 
     def __init__(
         self, family: str, variant: str | None, message: str, fields: Mapping[str, Any] | None = None
@@ -167,6 +175,7 @@ class ErrorValue:
         self.variant = variant
         self.message = message
         self.fields = {name: share(value) for name, value in (fields or {}).items() if value is not None}
+        self.way: Way = ()
 
     @property
     def type_name(self) -> str:

@@ -5,6 +5,7 @@ Hands on `to_json` and `from_json`. Reading text is the business of whoever rece
 
 from __future__ import annotations
 
+from .binary import to_base64
 from .containers import Array, Map, Queue, Set, Stack
 from .display import LEAVES, function_text, handle_text, shown_fields
 from .enums import EnumValue
@@ -64,7 +65,7 @@ def key_text(key: Any) -> str:
     """A Map key as the text of an object key."""
     if type(key) is bool:
         return "true" if key else "false"
-    return str(key)
+    return to_base64(key) if type(key) is bytes else str(key)
 
 
 def _map(value: Map) -> Iterator[Any]:
@@ -116,6 +117,7 @@ JSON: Form = {
     EnumValue: _enum,
     ErrorValue: _error,
     RangeValue: _range,
+    bytes: lambda value: f'"{to_base64(value)}"',
     Some: lambda value: (write(value.value, JSON),),
     Ok: lambda value: _object((("ok", value.value),)),
     Err: lambda value: _object((("err", value.value),)),

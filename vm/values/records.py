@@ -213,11 +213,40 @@ HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "header
 RegexMatch = _record(
     "RegexMatch", {"text": _STRING, "start": _INT, "end": _INT, "groups": ("array", ("option", _STRING))}
 )
+# What requests to models have used (L-7.16), and what is left of budgets (L-7.17).
+ModelUsage = _record(
+    "ModelUsage",
+    {
+        "attempts": _INT, "tokens_in": _INT, "tokens_out": _INT, "tokens_cached": _INT, "tokens_cache_write": _INT,
+        "tokens_reasoning": _INT, "tokens_estimated": _INT, "cost": _FLOAT, "unpriced": _INT,
+    },
+)  # fmt: skip
+BudgetLeft = _record(
+    "BudgetLeft",
+    {
+        "tokens": ("nilable", _INT), "cost": ("nilable", _FLOAT), "model_calls": ("nilable", _INT), "steps": ("nilable", _INT),
+        "seconds": ("nilable", _FLOAT),
+    },
+)  # fmt: skip
+Url = _record(
+    "Url",
+    {
+        "scheme": _STRING, "user": ("nilable", _STRING), "host": _STRING, "port": ("nilable", _INT), "path": _STRING,
+        "query": ("nilable", _STRING), "fragment": ("nilable", _STRING),
+    },
+)  # fmt: skip
+DateTime = _record(
+    "DateTime",
+    {
+        "year": _INT, "month": _INT, "day": _INT, "hour": _INT, "minute": _INT, "second": _INT, "millisecond": _INT,
+        "offset_minutes": _INT, "zone": _STRING,
+    },
+)  # fmt: skip
 
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
         Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
-        HttpResponse, RegexMatch,
+        HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime,
     )
 }

@@ -10,6 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    # Where an error was made and what it passed, of vm/ways.py: places, and a number for those left out
+    Way = tuple[Any, ...]
+
 
 class Some:
     """An Option that holds a value."""
@@ -51,13 +54,14 @@ class Ok:
 
 
 class Err:
-    """A Result that failed; `value` is the error."""
+    """A Result that failed; `value` is the error. `way` belongs to no value: nothing compares, shows or writes it (L-5.11.3)."""
 
-    __slots__ = ("value", "shared")
+    __slots__ = ("value", "shared", "way")
     type_name = "Result"
 
-    def __init__(self, value: Any = None) -> None:
+    def __init__(self, value: Any = None, way: Way = ()) -> None:
         self.value = value
+        self.way = way
 
     def __repr__(self) -> str:
         return f"Err({self.value!r})"

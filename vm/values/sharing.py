@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Kinds without anything inside that a write could reach.
-PLAIN = frozenset({int, float, str, bool, type(None), NoneOption, RangeValue, Closure})
+PLAIN = frozenset({int, float, str, bytes, bool, type(None), NoneOption, RangeValue, Closure})
 # Kinds that carry the mark; struct classes do too.
 CONTAINERS = frozenset({Array, Map, Set, Queue, Stack})
 MARKED = (Struct, *CONTAINERS)

@@ -56,7 +56,7 @@ class StructuralKey:
 def set_key(value: Any) -> Any:
     """The key of `value` in the dict of a Set."""
     kind = type(value)
-    if kind is str or kind is int or value is None:
+    if kind is str or kind is int or kind is bytes or value is None:
         return value
     if kind is bool:
         return TRUE_KEY if value else FALSE_KEY

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCALAR_NAMES: dict[type, str] = {
-    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple",
+    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", bytes: "Bytes",
 }
 
 

@@ -20,6 +20,8 @@ from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Failure, Map, 
     is_good, json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some,
     stop, unique)  # fmt: skip
 
+from .texts import FMT, RECORDS, ROWS
+
 Rows = dict[str, Any]
 truth = functools.partial(of_kind, "Bool", (bool,))
 
@@ -133,10 +135,6 @@ def pretty(value: Any, indent: int) -> str:
     return made
 
 
-def formatted(template: str, args: Arr) -> str:
-    return re.sub(r"\{\}", lambda hole, rest=iter(args): display(next(rest, hole[0])), template)
-
-
 def template(text: str, names: Map) -> str:
     return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", lambda m: display(names.get((str, m[1] or m[2]), m[0])), text)
 
@@ -173,7 +171,7 @@ def hosted(head: str, name: str) -> Any:
     """What the host does: it has a function `fs_exists` for `std::fs::exists`, which takes and gives plain data."""
 
     def run(world: Any, *given: Any) -> Any:
-        plain = [v if v is None or isinstance(v, (str, int)) else Text(json_text(v)) for v in given]
+        plain = [v if v is None or isinstance(v, (str, int, bytes)) else Text(json_text(v)) for v in given]
         made, type_ = getattr(world.host, f"{head}_{name}")(*plain), METHODS[head, name].signature.result
         value = built(from_json(made), type_[1] if type_[0] == "Result" else type_, None)
         return ok(value) if type_[0] == "Result" else value
@@ -197,6 +195,17 @@ def asserted(world: Any, holds: bool, message: str | None, form: str, *values: A
 def measured(world: Any, f: Any) -> Tup:
     start = world.host.time_now_ms()
     return Tup((f(), world.host.time_now_ms() - start))
+
+
+def unused() -> Rec:
+    """No call of a model is evaluated here."""
+    item = DECLARED["ModelUsage"]
+    return Rec(item, {name: 0.0 if name == "cost" else 0 for name in item.defaults()})
+
+
+def unlimited(world: Any) -> Rec:
+    """A program with limits is none of ours."""
+    return Rec(item := DECLARED["BudgetLeft"], dict.fromkeys(item.defaults()))
 
 
 def from_file(world: Any, path: str, names: Map | None) -> Case:
@@ -228,7 +237,7 @@ STRINGS: Rows = {**SIZED, "split(self, sep: String) -> Array<String>": lambda s,
     "reverse(self) -> String": lambda s: s[::-1], "to_uppercase(self) -> String": str.upper,
     "to_lowercase(self) -> String": str.lower, "get(self, i: Int) -> Option<String>": at,
     "to_upper(self) -> String": str.upper, "to_lower(self) -> String": str.lower, "lines(self) -> Array<String>": lines,
-    "chars(self) -> Array<String>": Arr}  # fmt: skip
+    "to_bytes(self) -> Bytes": str.encode, "chars(self) -> Array<String>": Arr}  # fmt: skip
 BAG: Rows = {**SIZED, "to_array(self) -> Array<T>": Arr}
 # of Result and, with its words, of Option
 CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Result<U, E>": map_good,
@@ -237,6 +246,7 @@ CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Resu
     "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
     "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":")}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
+    **ROWS,
     "Any": {"to_string(self) -> String": display}, "Core": {"Ok<T, E>(x: T = nil) -> Result<T, E>": ok,
     "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message)), "Err<T, E>(e: E) -> Result<T, E>": err,
     "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some, "println(x: Any = nil)": display,
@@ -296,13 +306,16 @@ LIBRARY: dict[str, Rows] = {
     "pad_right(s: String, width: Int, ch: String = \" \") -> String": lambda s, n, ch: s.ljust(n, (ch or " ")[0]),
     "pad_left(s: String, width: Int, ch: String = \" \") -> String": lambda s, n, ch: s.rjust(n, (ch or " ")[0]),
     "truncate(s: String, n: Int) -> String": lambda s, n: s[: max(0, n)],
-    "format(t: String, args: Array<Any>) -> String": formatted, "debug(v: Any) -> String": lambda v: display(v, True)},
+    **FMT, "debug(v: Any) -> String": lambda v: display(v, True)},
     "json": {"is_valid(s: String) -> Bool": lambda s: is_good(json_parse(s)), "stringify(v: Any) -> String": json_text,
     "stringify_pretty(v: Any, indent: Int = 2) -> String": pretty,
     "parse_as<T>(s: String) -> Result<T, JsonError>": json_parse,
     "parse(s: String) -> Result<Any, JsonError>": json_parse},
     "crypto": {"sha256(s: String) -> String": lambda s: hashlib.sha256(s.encode()).hexdigest(),
     "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},
+    "usage": {"last() -> ModelUsage": unused, "spent() -> ModelUsage": unused,
+    "since(before: ModelUsage) -> ModelUsage": lambda before: unused(), "of<T>(f: fn() -> T) -> (T, ModelUsage)":
+        lambda f: Tup((f(), unused()))}, "call": {"context() -> Any": lambda: None},
     "log": {f"{level}(v: Any)": lambda v: None for level in ("debug", "info", "warn", "error")},
     "prompt": {"template(t: String, vars: Map<String, Any>) -> String": template},
     "regex": {"find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
@@ -322,6 +335,9 @@ WORLD: dict[str, Rows] = {
     "env(name: String) -> String?": lambda w, name: w.host.env_get(name)},
     "prompt": {"from_file(path: String, vars: Map<String, Any> = {}) -> Result<String, FsError>": from_file,
     "count_tokens(text: String, model: String = \"\") -> Int": lambda w, text, model: -(-4 * len(text.split()) // 3)},
+    "budget": {"left() -> BudgetLeft": unlimited},
+    "date": {"now(zone: String = \"UTC\") -> Result<DateTime, DateError>":
+        lambda w, zone: METHODS["date", "from_ms"].run(w.host.time_now_ms(), zone)},
     "time": {"measure<T>(f: fn() -> T) -> (T, Int)": measured}}  # fmt: skip
 HEADERS, REPLY = "headers: Map<String, String> = {}", "Result<HttpResponse, HttpError>"
 # of what the host does
@@ -332,7 +348,12 @@ HOSTED: dict[str, Rows] = {head: dict.fromkeys(signatures) for head, signatures 
     "math": ["random() -> Float", "random_int(lo: Int, hi: Int) -> Int"], "fs": ["exists(p: String) -> Bool",
     "read_file(p: String) -> Result<String, FsError>", "write_file(p: String, s: String) -> Result<Nil, FsError>",
     "append_file(p: String, s: String) -> Result<Nil, FsError>", "remove_file(p: String) -> Result<Nil, FsError>",
-    "list_dir(p: String) -> Result<Array<String>, FsError>", "file_size(p: String) -> Result<Int, FsError>"],
+    "list_dir(p: String) -> Result<Array<String>, FsError>", "file_size(p: String) -> Result<Int, FsError>",
+    "read_bytes(p: String) -> Result<Bytes, FsError>", "write_bytes(p: String, b: Bytes) -> Result<Nil, FsError>",
+    "make_dir(p: String) -> Result<Nil, FsError>", "temp_dir() -> Result<String, FsError>",
+    "remove_dir(p: String, recursive: Bool = false) -> Result<Nil, FsError>"],
+    "io": ["read_line() -> Result<Option<String>, IoError>", "read_all() -> Result<String, IoError>",
+    "read_bytes() -> Result<Bytes, IoError>", "script(input: String)"],
     "http": [*(f"{name}(url: String, {HEADERS}) -> {REPLY}" for name in ("get", "delete")),
     *(f"{name}(url: String, body: Any = nil, {HEADERS}) -> {REPLY}" for name in ("post", "put")),
     f"request(method: String, url: String, body: Any = nil, {HEADERS}, timeout_ms: Int = 30000) -> {REPLY}"],
@@ -343,7 +364,11 @@ HOSTED: dict[str, Rows] = {head: dict.fromkeys(signatures) for head, signatures 
 
 STRUCTS = """struct Emit { channel: String, payload: Any }
 struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
-struct HttpResponse { status: Int, body: String, headers: Map<String, String> }"""
+struct ModelUsage { attempts: Int, tokens_in: Int, tokens_out: Int, tokens_cached: Int, tokens_cache_write: Int,
+    tokens_reasoning: Int, tokens_estimated: Int, cost: Float, unpriced: Int }
+struct BudgetLeft { tokens: Int?, cost: Float?, model_calls: Int?, steps: Int?, seconds: Float? }
+struct HttpResponse { status: Int, body: String, headers: Map<String, String> }
+""" + RECORDS
 
 
 def file(table: dict[str, Rows], kind: str | None = None) -> None:

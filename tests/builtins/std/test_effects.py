@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from concerto.vm.builtins import STD_MODULES, Row, std_module
-from concerto.vm.values import INT_MAX, INT_MIN, Array, Map, debug
+from concerto.vm.values import INT_MAX, INT_MIN, Array, Map, ModelUsage, debug
+from concerto.vm.values.records import DateTime
 
 Library = Callable[..., Any]
 EFFECTS = [row for module in STD_MODULES for row in std_module(module).values() if row.kind == "effect"]
@@ -56,7 +57,18 @@ def test_hashes(library: Library, panics: Callable[..., str]) -> None:
         assert panics(library, f"crypto::{name}", 1).startswith("P007")
 
 
+USED = ModelUsage.of([1] * 9)
+DAY = DateTime.of((2024, 1, 31, 0, 0, 0, 0, 60, "+01:00"))
+DAY_MS = 1_706_655_600_000
 PAYLOADS = [
+    ("fs::read_bytes", ("p",), ("read_bytes", "p")), ("fs::write_bytes", ("p", b"x"), ("write_bytes", "p", b"x")),
+    ("fs::make_dir", ("p",), ("make_dir", "p")), ("fs::remove_dir", ("p",), ("remove_dir", "p", False)),
+    ("fs::temp_dir", (), ("temp_dir", "")),
+    ("io::read_line", (), ("read_line", None)), ("io::read_all", (), ("read_all", None)),
+    ("io::read_bytes", (), ("read_bytes", None)), ("io::script", ("t",), ("script", "t")),
+    ("date::of", (2024, 1, 2), ("of", [2024, 1, 2, 0, 0, 0, 0], "UTC")), ("date::from_ms", (5, "Z"), ("from_ms", 5, "Z")),
+    ("date::parse", ("s",), ("parse", "s", "UTC")), ("date::in_zone", (DAY, "UTC"), ("from_ms", DAY_MS, "UTC")),
+    ("date::add", (DAY, 1, 2, 3, 4, 5, 6, 7), ("add", [2024, 1, 31, 0, 0, 0, 0], DAY_MS, 14, 3, 14_706_007, "+01:00")),
     ("math::random", (), ("float",)), ("math::random_int", (1, 7), ("int", 1, 7)), ("crypto::uuid", (), ("uuid",)),
     ("crypto::random_bytes", (0,), ("bytes", 0)), ("time::now", (), ("now",)), ("time::now_ms", (), ("now_ms",)),
     ("time::sleep", (5,), (5,)),
@@ -79,6 +91,8 @@ PAYLOADS = [
     ("http::request", ("patch", "u", 1.0, Map({}), 5),
     ("PATCH", "u", "1.0", {"content-type": "application/json"}, 5)),
     ("http::request", ("HEAD", "u"), ("HEAD", "u", None, {}, 30_000)),
+    ("budget::left", (), ("left",)), ("call::context", (), ("context",)), ("usage::last", (), ("last",)),
+    ("usage::spent", (), ("spent",)), ("usage::since", (USED,), ("since", USED)),
 ]  # fmt: skip
 
 
@@ -106,7 +120,10 @@ CHECKED = [row for row in EFFECTS if row.module != "log" and row.parameters]
 @pytest.mark.parametrize("row", CHECKED, ids=lambda r: f"{r.module}::{r.name}")
 def test_arguments_of_other_kinds_are_mismatches(row: Row, panics: Callable[..., str]) -> None:
     """Each argument alone of another kind; a body may be anything."""
-    right = {("string",): "GET", ("int",): 1, ("map", ("string",), ("string",)): Map({})}
+    right = {
+        ("struct", "DateTime"): DAY, ("string",): "GET", ("int",): 1, ("bytes",): b"", ("bool",): True,
+        ("map", ("string",), ("string",)): Map({}),
+    }  # fmt: skip
     for position, parameter in enumerate(row.parameters):
         arguments: list[Any] = [right.get(p.type) for p in row.parameters]
         if row.name == "random_int":

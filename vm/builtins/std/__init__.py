@@ -14,14 +14,19 @@ if TYPE_CHECKING:
 
 STD_PREFIX = "std::"
 STD_MODULES = (
-    "collections", "crypto", "env", "fmt", "fs", "http", "json", "log", "math", "prompt", "regex", "string", "time",
+    "budget", "call", "collections", "crypto", "csv", "date", "encoding", "env", "fmt", "fs", "http", "io", "json", "log", "math",
+    "prompt", "regex", "string", "time", "url", "usage",
 )  # fmt: skip
 LIBRARY_MODULES = ("tools",)  # of which only the text of the library itself may call functions
 # Types that a module offers besides its functions, under the names the language knows them by.
 STD_TYPES: dict[str, tuple[str, ...]] = {
+    "budget": ("BudgetLeft",),
     "collections": ("Set", "Queue", "Stack"),
     "http": ("HttpResponse",),
     "regex": ("RegexMatch",),
+    "usage": ("ModelUsage",),
+    "url": ("Url",),
+    "date": ("DateTime",),
 }
 
 

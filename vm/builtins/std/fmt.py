@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from ...panics import Panic
 from ...values import long_text
-from ...values.display import debug, display
+from ...values.display import brief, debug, display
 from ...values.limits import check_string_size, concat, join, limits, repeat
 from ...values.metering import LARGE, paced, spend
-from ..guards import array, integer, text
+from ..guards import array, integer, number, text
 from ..registry import std
+from .fmt_spec import HELP, formatted, number_text, parse_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+MOST_BETWEEN = 8  # characters between thousands, and as the point, of a number
 
 
 def _of_length(size: int) -> None:
@@ -22,8 +27,10 @@ def _of_length(size: int) -> None:
 
 @std("fmt", "format(t: String, args: Array<Any>) -> String", clause="L-7.5.1", linear=True)
 def format_function(t: Any, args: Any) -> str:
-    """Each `{}` replaced by the next Display text; `{}` without an argument stay, further arguments are ignored."""
+    """Each `{}` replaced by the next Display text, each `{:…}` by the next value so formatted; further arguments are ignored."""
     _of_length(len(text(t)))
+    if "{:" in t:
+        return _with_formats(t, array(args))
     pieces = t.split("{}", len(array(args)))
     parts = [pieces[0]]
     size = 0
@@ -33,6 +40,40 @@ def format_function(t: Any, args: Any) -> str:
         size += len(parts[-2])
         check_string_size(size)
     return join("", parts)
+
+
+def _with_formats(t: str, args: list[Any]) -> str:
+    import re
+
+    parts: list[str] = []
+    size = at = 0
+    holes = re.compile(r"\{[}:]")
+    for argument in paced(args):
+        hole = holes.search(t, at)
+        if hole is None:
+            break
+        start = hole.start()
+        end = t.find("}", start)
+        spec = None if end < 0 else parse_spec(t[start + 2 : end])
+        if t[start + 1] == ":" and spec is None:
+            raise Panic("P013", f"no format at character {start + 1} of `{brief(t, 60)}`: {HELP}")
+        parts += (t[at:start], display(argument) if spec is None else formatted(argument, spec))
+        size += len(parts[-1])
+        check_string_size(size)
+        at = end + 1
+    return join("", [*parts, t[at:]])
+
+
+@std(
+    "fmt", 'number(x: Any, decimals: Int? = nil, thousands: String = "", point: String = ".") -> String', clause="L-7.5.5",
+)  # fmt: skip
+def number_function(x: Any, decimals: Any, thousands: Any, point: Any) -> str:
+    """A number with so many decimals, as many as it has when nil; halves are rounded away from zero."""
+    if decimals is not None and integer(decimals) < 0:
+        raise Panic("P013", f"number of decimals must not be negative: {decimals}")
+    if max(len(text(thousands)), len(text(point))) > MOST_BETWEEN:
+        raise Panic("P013", f"what stands between thousands and as the point has at most {MOST_BETWEEN} characters")
+    return number_text(number(x), decimals, text(thousands), text(point))
 
 
 def _padding(s: Any, width: Any, ch: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..guards import text
+from ..guards import binary, boolean, text
 from ..registry import std_effect
 
 TYPE_CHECKING = False
@@ -55,3 +55,36 @@ def list_dir(p: Any) -> tuple[Any, ...]:
 def file_size(p: Any) -> tuple[Any, ...]:
     """The size of a file in bytes."""
     return ("file_size", text(p))
+
+
+@std_effect("fs", "read_bytes(p: String) -> Result<Bytes, FsError>", effect="file", permission=READ, clause="L-7.3.6")
+def read_bytes(p: Any) -> tuple[Any, ...]:
+    """The bytes of a file."""
+    return ("read_bytes", text(p))
+
+
+@std_effect("fs", "write_bytes(p: String, b: Bytes) -> Result<Nil, FsError>", effect="file", permission=WRITE, clause="L-7.3.6")
+def write_bytes(p: Any, b: Any) -> tuple[Any, ...]:
+    """Makes the bytes the whole content of a file, which may be new."""
+    return ("write_bytes", text(p), binary(b))
+
+
+@std_effect("fs", "make_dir(p: String) -> Result<Nil, FsError>", effect="file", permission=WRITE, clause="L-7.3.7")
+def make_dir(p: Any) -> tuple[Any, ...]:
+    """Makes a directory and those above it that are missing; one that is there stays as it is."""
+    return ("make_dir", text(p))
+
+
+@std_effect(
+    "fs", "remove_dir(p: String, recursive: Bool = false) -> Result<Nil, FsError>", effect="file", permission=WRITE,
+    clause="L-7.3.7",
+)  # fmt: skip
+def remove_dir(p: Any, recursive: Any) -> tuple[Any, ...]:
+    """Removes an empty directory, or with `recursive` one with all that is in it; a link in it is removed, not followed."""
+    return ("remove_dir", text(p), boolean(recursive))
+
+
+@std_effect("fs", "temp_dir() -> Result<String, FsError>", effect="file", permission=WRITE, clause="L-7.3.8")
+def temp_dir() -> tuple[Any, ...]:
+    """The path of a new directory that this run may read and write, and that is removed at its end."""
+    return ("temp_dir", "")

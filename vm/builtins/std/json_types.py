@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from ...values.binary import from_base64
 from ...values.containers import Array, Map, Queue, Stack, key_of
 from ...values.descriptors import type_text
 from ...values.display import brief
@@ -114,7 +115,15 @@ class Builder:
             return data
         if head == "float" and type(data) is int:
             return float(data)
+        if head == "bytes" and type(data) is str:
+            return self.bytes_of(data)
         return refuse(data, descriptor)
+
+    def bytes_of(self, data: str) -> bytes:
+        found = from_base64(data)
+        if type(found) is not bytes:
+            raise Misfit(f"expected Bytes as base64, found {brief(data, 40)}")
+        return found
 
     def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
         """A part, reached by a name or a position."""
@@ -169,6 +178,8 @@ class Builder:
             key = read_int(name)
         elif descriptor[0] == "bool":
             key = BOOL_KEYS.get(name)
+        elif descriptor[0] == "bytes":
+            key = self.bytes_of(name)
         elif descriptor[0] == "union" and name not in descriptor[1]:
             key = None
         return refuse(name, descriptor) if key is None else key
@@ -188,8 +199,14 @@ class Builder:
         return RangeValue(start, end, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
 
     def enum_of(self, data: Any, descriptor: Descriptor) -> Any:
-        """`{"variant": V, "data": d}` (L-5.1.9)."""
+        """`{"variant": V, "data": d}` (L-5.1.9), or the name alone of a variant that holds nothing (L-5.1.21)."""
         decl = self.types.enum_type(descriptor[1])
+        if type(data) is str:
+            number = decl.index.get(data)
+            if number is None or decl.variants[number].arity:
+                known = ", ".join(f'"{variant.name}"' for variant in decl.variants if not variant.arity)
+                raise Misfit(f"expected {type_text(descriptor)}{known and f' as one of {known}'}, found {brief(data, 40)}")
+            return EnumValue(decl, number, None)
         entries = self.entries_of(data, descriptor)
         name = entries.get("variant")
         if type(name) is not str or name not in decl.index:
@@ -221,6 +238,8 @@ class Builder:
             if default is not None:
                 missing.append((position, default))
                 found.append(None)
+            elif name not in entries and name in decl.hidden:
+                found.append(HIDDEN[kind[0]]())
             elif name not in entries and kind[0] not in ABSENT:
                 raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
             else:
@@ -232,8 +251,12 @@ class Builder:
         return struct
 
 
-SCALARS: dict[str, Any] = {"any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None)}
+SCALARS: dict[str, Any] = {
+    "any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None), "bytes": bytes,
+}  # fmt: skip
 ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
+# What a hidden field of a record holds where a text leaves it out, as the text of such a record does (L-5.1.17).
+HIDDEN: dict[str, Any] = {"int": int, "array": lambda: Array([]), "nilable": lambda: None}
 BOOL_KEYS = {"true": True, "false": False}
 SEQUENCES: dict[str, Any] = {
     "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,
@@ -242,4 +265,5 @@ RULES: dict[str, Any] = {
     **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of,
     "union": Builder.union_member, "map": Builder.map_of, "result": Builder.result_of,
     "range": Builder.range_of, "enum": Builder.enum_of, "struct": Builder.struct_of, "schema": Builder.struct_of,
+    "record": Builder.struct_of, "prompt": lambda builder, data, _: builder.struct_of(data, ("record", "Prompt")),
 }  # fmt: skip

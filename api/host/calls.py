@@ -1,0 +1,162 @@
+"""One call of a session, with listeners, answers and an end of its own (O-9.47).
+
+Hands on `Call`. Must not know: how a session runs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+from .results import Emit
+
+EVERY_CHANNEL = "*"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Hosting(Protocol):
+    """The session, as its calls need it."""
+
+    def _listens(self) -> None: ...
+    def _cancel_call(self, call: Call) -> bool: ...
+    def _waiting(self, work: Coroutine[Any, Any, Any], form: str = ...) -> Any: ...
+
+
+class Call:
+    """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what
+    `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, until it
+    ends. As `async with session.start(…) as call` it is cancelled when it is left before it has ended."""
+
+    def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
+        self._session = session
+        self._work = work
+        self._listeners: dict[str, list[Callable[[Any], object]]] = {}
+        self._handlers: dict[str, Callable[[Any], Any]] = {}
+        self._emits: list[Emit] = []
+        self._arrival: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._cancelled = False
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._begin()
+
+    # ------------------------------------------------------------ listening and answering
+
+    def on(self, channel: str, fn: F | None = None) -> Any:
+        """As `Session.on`, for the emits of this call alone."""
+        if fn is None:
+            return lambda given: self.on(channel, given)
+        require_callable("on", channel, fn)
+        self._listeners.setdefault(channel, []).append(fn)
+        self._session._listens()
+        return fn
+
+    def on_emit(self, channel: str, fn: F | None = None) -> Any:
+        """As `Session.on_emit`, for this call, where it comes before that of the session."""
+        if fn is None:
+            return lambda given: self.on_emit(channel, given)
+        require_callable("on_emit", channel, fn)
+        self._handlers[channel] = fn
+        return fn
+
+    async def __aiter__(self) -> AsyncIterator[Emit]:
+        task, seen = self._begin(), 0
+        while True:
+            while seen < len(self._emits):
+                yield self._emits[seen]
+                seen += 1
+            if task.done():
+                return
+            self._arrival = asyncio.get_running_loop().create_future()
+            task.add_done_callback(self._arrived)
+            try:
+                await self._arrival
+            finally:
+                task.remove_done_callback(self._arrived)
+
+    def _arrived(self, _: object = None) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+
+    # ------------------------------------------------------------ its end
+
+    @property
+    def done(self) -> bool:
+        return self._task is not None and self._task.done()
+
+    def cancel(self) -> None:
+        """End this call and no other, from any thread, whether it runs or waits for the calls before it: it then raises
+        ProgramError with `TaskError::Cancelled`."""
+        self._cancelled = True
+        if not self._session._cancel_call(self) and self._task is not None:
+            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+    def result(self) -> Any:
+        """The value, in code without an event loop: the call runs meanwhile."""
+
+        async def ended() -> Any:
+            return await self
+
+        return self._session._waiting(ended(), "`await call`")
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._begin().__await__()
+
+    async def __aenter__(self) -> Self:
+        self._begin()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        task = self._begin()
+        if not task.done():
+            self.cancel()
+            await asyncio.wait([task])
+            task.exception()
+
+    def _begin(self) -> asyncio.Task[Any]:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._work(self))
+            self._task.add_done_callback(self._told)
+        return self._task
+
+    def _told(self, task: asyncio.Task[Any]) -> None:
+        """Who cancelled it knows how it ended."""
+        if self._cancelled and not task.cancelled():
+            task.exception()
+
+
+class Running:
+    """Which call runs: what ends it may come from any thread, and must not meet the call after it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now: tuple[Call | None, asyncio.Future[Any]] | None = None
+
+    def begin(self, call: Call | None, work: asyncio.Future[Any], ready: Callable[[], object]) -> None:
+        with self._lock:
+            ready()
+            self._now = call, work
+
+    def end(self) -> None:
+        with self._lock:
+            self._now = None
+
+    def stop(self, flag: Callable[[], object], call: Call | None = None) -> bool:
+        """Ends the call that runs, if it is this one; None for whichever runs. `flag` is for a program that computes."""
+        with self._lock:
+            if self._now is None or (call is not None and self._now[0] is not call):
+                return False
+            flag()
+            self._now[1].get_loop().call_soon_threadsafe(self._now[1].cancel)
+            return True
+
+
+def require_callable(method: str, channel: str, fn: object) -> None:
+    """Said where it is written: an emit, which comes later, only logs what a listener does wrong."""
+    if not callable(fn):
+        raise TypeError(f"{method}({channel!r}): expected a function, got {type(fn).__name__}")

@@ -1,0 +1,133 @@
+"""`--watch`: the command again in a process of its own whenever a source changes (O-9.54).
+
+A fresh process each time: nothing of one run is left in the next. Must not know: what the command does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from . import exits
+from .terminal import is_terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    import subprocess
+    from collections.abc import Iterable, Iterator
+    from types import SimpleNamespace
+
+    Seen = dict[str, tuple[int, int]]
+
+LOOK = 0.2  # seconds between two looks
+SOURCES = (".conc", ".concb")
+MANIFEST = "Concerto.toml"
+PATIENCE = 5.0  # seconds that a run has to end when it is interrupted
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--watch", action="store_true", help="run again whenever a source or the manifest changes, until Ctrl-C")
+
+
+def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> int:
+    """Run the words, less `--watch`, until somebody interrupts: the code of that."""
+    import subprocess
+
+    given = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or _project()]
+    if "-" in given:
+        raise exits.Exit(exits.USAGE, "--watch looks at files; - is none")
+    missing = next((path for path in given if not os.path.exists(path)), None)
+    if missing is not None:
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {missing}: No such file or directory")
+    beside = [path for path in (arguments.offline_script, arguments.env_file) if path]
+    end = words.index("--") if "--" in words else len(words)
+    command = [sys.executable, "-m", "concerto", *(word for word in words[:end] if word != "--watch"), *words[end:]]
+    roots = sorted({_root(path) for path in given})
+    run = None
+    try:
+        while True:
+            seen = _files(roots, [*given, *beside])
+            run = subprocess.Popen(command)
+            changed = _next_change(run, seen, roots, [*given, *beside])
+            _end(run)
+            print(f"--- {changed} has changed", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        if run is not None:
+            _end(run)
+        return exits.INTERRUPTED
+
+
+def _project() -> str:
+    from .inputs import entry_file
+
+    return entry_file()
+
+
+def _root(path: str) -> str:
+    """The directory itself, else that of the project, else where the file lies."""
+    if os.path.isdir(path):
+        return os.path.realpath(path)
+    from ..compiler.manifest import find_manifest
+
+    folder = os.path.dirname(os.path.realpath(path))
+    manifest = find_manifest(folder)
+    return folder if manifest is None else os.path.dirname(manifest)
+
+
+def _files(roots: Iterable[str], named: Iterable[str]) -> Seen:
+    """When the sources below the roots, and the files that the command line names, were written, and their sizes."""
+    found: Seen = {}
+    for path in (*(path for root in roots for path in _sources(root)), *map(os.path.realpath, named)):
+        try:
+            state = os.stat(path)
+        except OSError:  # it has just gone
+            continue
+        if not os.path.isdir(path):
+            found[path] = state.st_mtime_ns, state.st_size
+    return found
+
+
+def _sources(root: str) -> Iterator[str]:
+    for folder, inner, files in os.walk(root):
+        inner[:] = [name for name in inner if not name.startswith(".") and name != "node_modules"]
+        yield from (os.path.join(folder, name) for name in files if name == MANIFEST or name.endswith(SOURCES))
+
+
+def _next_change(run: subprocess.Popen[bytes], seen: Seen, roots: list[str], named: list[str]) -> str:
+    """The file that changed first, when nothing has changed for one look more: editors write in steps."""
+    told = False
+    while True:
+        time.sleep(LOOK)
+        if run.poll() is not None and not told:
+            told = True
+            if is_terminal(sys.stderr):
+                print("--- waiting for a change; Ctrl-C ends", file=sys.stderr, flush=True)
+        now = _files(roots, named)
+        if now == seen:
+            continue
+        while True:
+            time.sleep(LOOK)
+            later = _files(roots, named)
+            if later == now:
+                break
+            now = later
+        changed = sorted(path for path in {*seen, *now} if seen.get(path) != now.get(path))
+        if changed:  # else it is as it was
+            return os.path.relpath(changed[0])
+
+
+def _end(run: subprocess.Popen[bytes]) -> None:
+    """A run that goes on is interrupted, as by Ctrl-C; what does not end then is ended."""
+    if run.poll() is not None:
+        return
+    import signal
+    import subprocess
+
+    run.send_signal(signal.SIGINT)
+    try:
+        run.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.wait()

@@ -1,0 +1,409 @@
+"""Bytes and the modules of the library that read and write texts (L-6.10, L-7.5.4, L-7.12 to L-7.15).
+
+`table` files them.
+"""
+
+import base64
+import datetime as dt
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal
+from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
+from zoneinfo import ZoneInfo
+
+from ..scopes import DECLARED
+from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, mismatch, ok, some,
+    stop)  # fmt: skip
+
+
+def at_fault(reason: str, at: int, family: str | None = None) -> Any:
+    return stop(Failure(family, f"{reason} at character {at + 1}", column=at + 1))
+
+
+# ---------------------------------------------------------------- Bytes
+
+
+def from_hex(text: str) -> Case:
+    if odd := re.search("[^0-9a-fA-F]", text):
+        return at_fault("no digit", odd.start())
+    return ok(bytes.fromhex(text)) if len(text) % 2 == 0 else at_fault("an end", len(text))
+
+
+def from_base64(text: str) -> Case:
+    padding = min(len(text) - len(text.rstrip("=")), 9 if len(text) % 4 else 2)
+    body = text[: len(text) - padding]
+    if odd := re.search("[^A-Za-z0-9+/]", body):
+        return at_fault("no digit", odd.start())
+    if len(text) % 4:
+        return at_fault("an end", len(text))
+    made = base64.b64decode(text)
+    return ok(made) if base64.b64encode(made).decode() == text else at_fault("a bit too many", len(body) - 1)
+
+
+def from_base64url(text: str) -> Case:
+    body = text.rstrip("=") if len(text) % 4 == 0 else text
+    if odd := re.search("[^A-Za-z0-9_-]", body):
+        return at_fault("no digit", odd.start())
+    if len(body) % 4 == 1:
+        return at_fault("an end", len(body))
+    return from_base64(body.replace("-", "+").replace("_", "/") + "=" * (-len(body) % 4))
+
+
+def to_base64(b: bytes) -> str:
+    return base64.b64encode(b).decode()
+
+
+def decode(b: bytes) -> Case:
+    try:
+        return ok(b.decode())
+    except UnicodeDecodeError as error:
+        return at_fault("no UTF-8", error.start)
+
+
+def from_array(xs: Arr) -> Case:
+    return next((at_fault("no byte", i) for i, x in enumerate(xs) if not 0 <= x <= 255), None) or ok(bytes(xs))
+
+
+BYTES = {"from_string(s: String) -> Bytes": str.encode, "from_hex(s: String) -> Result<Bytes, ParseError>": from_hex,
+    "from_base64(s: String) -> Result<Bytes, ParseError>": from_base64, "len(self) -> Int": len,
+    "from_array(xs: Array<Int>) -> Result<Bytes, ParseError>": from_array, "is_empty(self) -> Bool": lambda b: not b,
+    "get(self, i: Int) -> Option<Int>": lambda b, i: some(b[i]) if 0 <= i < len(b) else NONE,
+    "contains(self, part: Bytes) -> Bool": bytes.__contains__,
+    "starts_with(self, part: Bytes) -> Bool": bytes.startswith,
+    "ends_with(self, part: Bytes) -> Bool": bytes.endswith, "to_base64(self) -> String": to_base64,
+    "to_hex(self) -> String": bytes.hex, "to_array(self) -> Array<Int>": Arr,
+    "decode(self) -> Result<String, ParseError>": decode}  # fmt: skip
+ENCODING = {"to_base64(b: Bytes) -> String": to_base64, "to_hex(b: Bytes) -> String": bytes.hex,
+    "from_base64(s: String) -> Result<Bytes, ParseError>": from_base64,
+    "to_base64url(b: Bytes) -> String": lambda b: base64.urlsafe_b64encode(b).decode().rstrip("="),
+    "from_base64url(s: String) -> Result<Bytes, ParseError>": from_base64url,
+    "from_hex(s: String) -> Result<Bytes, ParseError>": from_hex}  # fmt: skip
+
+# ---------------------------------------------------------------- std::fmt
+
+FORM = re.compile(r"(?:(.)?([<>^]))?([+-])?(0(?=.*))?(\d+)?([,_])?(?:\.(\d+))?([bdefoxX%?])?", re.S)
+
+
+def rounded(value: Any, decimals: int) -> str:
+    context = Context(prec=1500)
+    return format(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context), "f")
+
+
+def grouped(text: str, separator: str, size: int = 3) -> str:
+    whole, point, fraction = text.partition(".")
+    return re.sub(rf"(?<=\w)(?=(?:\w{{{size}}})+$)", separator, whole) + point + fraction
+
+
+def one_format(value: Any, form: str) -> str:
+    """L-7.5.4."""
+    found = FORM.fullmatch(form) if form else None
+    if found is None:
+        raise Panic("P013", f"no format: {form}")
+    fill, align, sign, zero, width, separator, precision, kind = found.groups()
+    cut, is_number = None if precision is None else int(precision), type(value) in NUMERIC
+    if not is_number and (sign == "+" or zero or separator or kind not in (None, "?")):
+        raise mismatch("a number", value)
+    if not is_number or kind == "?":
+        return f"{display(value, kind == '?')[:cut]:{fill or ' '}{align or '<'}{width or 0}}"
+    body = body_of(value, kind, cut, separator or "")
+    mark, body = "-" if body[0] == "-" else "+" if sign == "+" and value == value else "", body.removeprefix("-")
+    if zero and not align:
+        return mark + body.zfill(int(width or 0) - len(mark))
+    return f"{mark + body:{fill or ' '}{align or '>'}{width or 0}}"
+
+
+def body_of(value: Any, kind: str | None, cut: int | None, separator: str) -> str:
+    if kind and kind in "dxXob":
+        if type(value) is not int or cut is not None:
+            raise Panic("P013", f"a form of Ints: {kind}")
+        return grouped(format(value, kind), separator, 3 if kind == "d" else 4)
+    if value - value != 0:
+        return display(value)
+    if kind == "e":
+        mantissa, _, exponent = f"{value:.{6 if cut is None else cut}e}".partition("e")
+        return f"{mantissa}e{int(exponent)}"
+    if kind == "%":
+        return grouped(rounded(Decimal(value).scaleb(2, Context(prec=1500)), cut or 0), separator) + "%"
+    plain = cut is None and kind != "f"
+    return grouped(display(value) if plain else rounded(value, 6 if cut is None else cut), separator)
+
+
+def formatted(template: str, args: Arr) -> str:
+    rest = iter(args)
+
+    def hole(found: re.Match[str]) -> str:
+        for value in rest:
+            return display(value) if found[1] is None else one_format(value, found[1])
+        return found[0]
+
+    return re.sub(r"\{(?::([^}]*))?\}", hole, template)
+
+
+def number_text(x: Any, decimals: int | None, thousands: str, point: str) -> str:
+    if decimals is not None and decimals < 0:
+        raise Panic("P013", "decimals")
+    if x - x != 0:
+        return display(x)
+    whole, dot, fraction = (display(x) if decimals is None else rounded(x, decimals)).partition(".")
+    return grouped(whole, thousands) + (point if dot else "") + fraction
+
+
+FMT = {"format(t: String, args: Array<Any>) -> String": formatted, 'number(x: Any, decimals: Int? = nil, thousands: '
+    'String = "", point: String = ".") -> String': number_text}  # fmt: skip
+
+# ---------------------------------------------------------------- std::csv
+
+
+def csv_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
+    """Rows with where they begin (L-7.12.5)."""
+    if len(separator) != 1 or separator in '"\r\n':
+        raise Panic("P013", "separator")
+    field = re.compile(rf'"((?:[^"]|"")*)("?)|([^{re.escape(separator)}\r\n]*)')
+    at, rows = int(text[:1] == "\ufeff"), []
+    while at < len(text):
+        start, row, more = at, [], True
+        while more:
+            found = field.match(text, at)
+            assert found
+            if found[1] is not None and not found[2]:
+                no_table("a quote that is not closed", text, at)
+            row.append(found[3] if found[1] is None else found[1].replace('""', '"'))
+            more = text[found.end() : found.end() + 1] == separator
+            at = found.end() + more
+        if at < len(text) and text[at] not in "\r\n":
+            no_table("text behind a closing quote", text, at)
+        at += 2 if text[at : at + 2] == "\r\n" else 1
+        if row != [""] or text[start] == '"':
+            rows.append((start, row))
+    return rows
+
+
+def no_table(reason: str, text: str, at: int) -> Any:
+    before = text[:at].split("\n")
+    raise Failure(None, reason, line=len(before), column=len(before[-1]) + 1)
+
+
+def csv_maps(text: str, separator: str) -> Case:
+    rows = csv_rows(text, separator)
+    names = rows[0][1] if rows else []
+    if len({*names}) < len(names):
+        no_table("a name twice", text, 0)
+    for start, row in rows:
+        if len(row) != len(names):
+            no_table("a row of another length", text, start)
+    return ok(Arr(Map({(str, n): v for n, v in zip(names, row, strict=True)}) for _, row in rows[1:]))
+
+
+def csv_text(rows: Any, separator: str) -> str:
+    csv_rows("", separator)
+    return "".join((separator.join(csv_field(v, separator) for v in row) or '""' * len(row)) + "\n" for row in rows)
+
+
+def csv_field(value: Any, separator: str) -> str:
+    value = value.payload[0] if isinstance(value, Case) and value.variant == "Some" else value
+    text = "" if value is None or value == NONE else display(value)
+    quoted = text[:1] == "\ufeff" or {separator, '"', "\r", "\n"} & {*text}
+    return '"' + text.replace('"', '""') + '"' if quoted else text
+
+
+def csv_of_maps(rows: Any, separator: str) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_text([[n for _, n in names], *([row.get(n) for n in names] for row in rows)] if names else [], separator)
+
+
+SEPARATOR = 'separator: String = ","'
+CSV = {f"parse(s: String, {SEPARATOR}) -> Result<Array<Map<String, String>>, ParseError>": csv_maps,
+    f"parse_rows(s: String, {SEPARATOR}) -> Result<Array<Array<String>>, ParseError>":
+        lambda s, mark: ok(Arr(Arr(row) for _, row in csv_rows(s, mark))),
+    f"format(rows: Array<Map<String, Any>>, {SEPARATOR}) -> String": csv_of_maps,
+    f"format_rows(rows: Array<Array<Any>>, {SEPARATOR}) -> String": csv_text}  # fmt: skip
+
+# ---------------------------------------------------------------- std::url
+
+
+def url_parts(text: str) -> Case:
+    if odd := re.search(r"[\0-\x20\x7f\\<>\"{}|^`]|%(?![0-9a-fA-F]{2})", text):
+        return at_fault("no URL", odd.start())
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
+        return at_fault("no scheme", 0)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return at_fault("no URL", text.index(":") + 1)
+    user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
+    optional = [part if mark in text.split("#")[0] + "#" * ("#" in text) else None
+        for part, mark in ((parts.query, "?"), (parts.fragment, "#"))]  # fmt: skip
+    names = ("scheme", "user", "host", "port", "path", "query", "fragment")
+    values = (parts.scheme, user, parts.hostname or "", port, parts.path, *optional)
+    return ok(Rec(DECLARED["Url"], dict(zip(names, values, strict=True))))
+
+
+def url_query(parts: Map) -> str:
+    pairs = []
+    for (_, name), value in parts.items():
+        for one in value if type(value) is Arr else [value]:
+            one = one.payload[0] if isinstance(one, Case) and one.variant == "Some" else one
+            if one is not None and one != NONE:
+                pairs.append(f"{quote(name, safe='')}={quote(display(one), safe='')}")
+    return "&".join(pairs)
+
+
+def url_text(scheme: str, host: str, path: str, query: Map, port: Any, fragment: str) -> str:
+    sound = re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) and re.fullmatch(r"[^\0-\x20/?#@\\%]+", host)
+    if not sound or port is not None and not 0 < port < 65536:
+        raise Panic("P013", "no part of a URL")
+    host = f"[{host}]" if ":" in host and host[0] != "[" else host
+    start = f"{scheme.lower()}://{host}" + (f":{port}" if port is not None else "")
+    path = quote(path, safe="/")
+    rest = (f"?{q}" if (q := url_query(query or Map())) else "") + (f"#{quote(fragment, safe='')}" if fragment else "")
+    return start + ("/" if path and path[0] != "/" else "") + path + rest
+
+
+def url_decoded(text: str, start: int = 0) -> str:
+    if odd := re.search("%(?![0-9a-fA-F]{2})", text):
+        at_fault("no escape", start + odd.start())
+    try:
+        return unquote_to_bytes(text).decode()
+    except UnicodeDecodeError:
+        return str(at_fault("no UTF-8", start))
+
+
+def url_pairs(text: str) -> list[tuple[str, str]]:
+    found, at = [], 0
+    for part in text.removeprefix("?").split("&"):
+        name, _, value = part.replace("+", " ").partition("=")
+        pair = url_decoded(name, at), url_decoded(value, at)
+        found += [pair] if part else []
+        at += len(part) + 1
+    return found
+
+
+URL = {"parse(s: String) -> Result<Url, ParseError>": url_parts, "query(parts: Map<String, Any>) -> String": url_query,
+    'build(scheme: String, host: String, path: String = "", query: Map<String, Any> = {}, port: Int? = nil, '
+    'fragment: String = "") -> String': url_text, "join(base: String, reference: String) -> String": urljoin,
+    "encode(s: String) -> String": lambda s: quote(s, safe=""),
+    "decode(s: String) -> Result<String, ParseError>": lambda s: ok(url_decoded(s)),
+    "parse_query(s: String) -> Result<Array<(String, String)>, ParseError>":
+        lambda s: ok(Arr(map(Tup, url_pairs(s)))), "query_map(s: String) -> Result<Map<String, String>, ParseError>":
+        lambda s: ok(Map({(str, name): value for name, value in url_pairs(s)}))}  # fmt: skip
+
+# ---------------------------------------------------------------- std::date
+
+EPOCH, MS, UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(milliseconds=1), dt.UTC
+NAMES = ("year", "month", "day", "hour", "minute", "second", "millisecond", "offset_minutes", "zone")
+ISO = re.compile(r"(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt ](\d\d)(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)?"
+    r"([Zz]|[+-]\d\d:?(?:\d\d)?)?")  # fmt: skip
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December")  # fmt: skip
+
+
+def zone_of(name: str) -> dt.tzinfo:
+    offset = re.fullmatch(r"([+-])([01]\d|2[0-3]):([0-5]\d)", name)
+    if name in ("UTC", "Z") or offset:
+        minutes = int(offset[2]) * 60 + int(offset[3]) if offset else 0
+        return dt.timezone(dt.timedelta(minutes=-minutes if offset and offset[1] == "-" else minutes))
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise Failure("UnknownZone", f"no zone: {name}", input=name) from None
+
+
+def bounded(work: Any) -> Any:
+    def run(*given: Any) -> Case:
+        try:
+            return ok(work(*given))
+        except (OverflowError, ValueError):
+            raise Failure("OutOfRange", "no year of the calendar") from None
+
+    return run
+
+
+def shown(moment: dt.datetime, zone: str) -> Rec:
+    m = moment.astimezone(zone_of(zone))
+    offset = int((m.utcoffset() or dt.timedelta()).total_seconds() // 60)
+    row = (m.year, m.month, m.day, m.hour, m.minute, m.second, m.microsecond // 1000, offset, zone)
+    return Rec(DECLARED["DateTime"], dict(zip(NAMES, row, strict=True)))
+
+
+def local(parts: Any, zone: str) -> Rec:
+    *head, millisecond = parts
+    try:
+        there = dt.datetime(*head, millisecond * 1000)
+    except ValueError:
+        raise Failure("Invalid", "no such date") from None
+    return shown(there.replace(tzinfo=zone_of(zone)).astimezone(UTC), zone)
+
+
+def moment(d: Rec) -> dt.datetime:
+    *head, ms, offset, _ = (d.fields[name] for name in NAMES)
+    return dt.datetime(*head, ms * 1000, tzinfo=dt.timezone(dt.timedelta(minutes=offset)))
+
+
+def parsed(text: str, zone: str) -> Rec:
+    found = ISO.fullmatch(text)
+    if not found:
+        longest = next(n for n in range(len(text), -1, -1) if begins(text[:n]))
+        return at_fault("no date", longest, "Invalid")
+    year, _, month, day, hour, _, minute, second, fraction, offset = found.groups("")
+    numbers = [int(part or 0) for part in (year, month, day, hour, minute, second, fraction[:3].ljust(3, "0"))]
+    if offset and offset not in "Zz":
+        digits = offset[1:].replace(":", "").ljust(4, "0")
+        return local(numbers, f"{offset[0]}{digits[:2]}:{digits[2:]}")
+    return local(numbers, "UTC" if offset else zone)
+
+
+def begins(text: str) -> bool:
+    """Whether whole parts of a date: a fault stands where a part begins that is none."""
+    return bool(re.fullmatch(r"(\d{4}(-?\d\d(-?\d\d([Tt ](\d\d(:?\d\d(:?\d\d)?)?)?)?)?-?)?-?)?", text))
+
+
+def added(d: Rec, years: int, months: int, days: int, *rest: int) -> Rec:
+    found, zone = moment(d), d.fields["zone"]
+    if years or months or days:
+        count = d.fields["year"] * 12 + d.fields["month"] - 1 + years * 12 + months
+        first, day = dt.date(count // 12, count % 12 + 1, 1), d.fields["day"]
+        while (there := first + dt.timedelta(days=day - 1)).month != first.month:
+            day -= 1
+        there += dt.timedelta(days=days)
+        clock = [d.fields[name] for name in NAMES[3:7]]
+        found = moment(local([there.year, there.month, there.day, *clock], zone))
+    hours, minutes, seconds, ms = rest
+    passed = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
+    return shown(found.astimezone(UTC) + passed, zone)
+
+
+def date_text(d: Rec, pattern: str) -> str:
+    m, zone, minutes = moment(d), d.fields["zone"], d.fields["offset_minutes"]
+    offset = "Z" if zone == "UTC" else f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+    if not pattern:
+        return m.replace(tzinfo=None).isoformat(timespec="milliseconds" if m.microsecond else "seconds") + offset
+    words = {"A": DAYS[m.weekday()], "B": MONTHS[m.month - 1], "p": "AM" if m.hour < 12 else "PM"}
+    words |= {"a": words["A"][:3], "b": words["B"][:3], "z": offset, "Z": zone, "%": "%"}
+    words |= {"f": f"{m.microsecond // 1000:03}", "Y": f"{m.year:04}"}
+    words |= {sign: m.strftime("%" + sign) for sign in "mdHIMSjV"}
+    part = lambda found: words.get(found[1]) or at_fault("no part", found.start(), "Invalid")  # noqa: E731
+    return re.sub("(?s)%(.?)", part, pattern)
+
+
+DATE_RESULT, ZONE = "Result<DateTime, DateError>", 'zone: String = "UTC"'
+DATE = {"of(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0, "
+    f"{ZONE}) -> {DATE_RESULT}": bounded(lambda *given: local(given[:7], given[7])),
+    f"from_ms(ms: Int, {ZONE}) -> {DATE_RESULT}": bounded(lambda ms, zone: shown(EPOCH + ms * MS, zone)),
+    "to_ms(d: DateTime) -> Int": lambda d: (moment(d) - EPOCH) // MS,
+    f"parse(s: String, {ZONE}) -> {DATE_RESULT}": bounded(parsed),
+    f"in_zone(d: DateTime, zone: String) -> {DATE_RESULT}": bounded(lambda d, zone: shown(moment(d), zone)),
+    "add(d: DateTime, years: Int = 0, months: Int = 0, days: Int = 0, hours: Int = 0, minutes: Int = 0, "
+    f"seconds: Int = 0, milliseconds: Int = 0) -> {DATE_RESULT}": bounded(added),
+    "difference_ms(a: DateTime, b: DateTime) -> Int": lambda a, b: (moment(a) - moment(b)) // MS,
+    "days_between(a: DateTime, b: DateTime) -> Int": lambda a, b: (moment(b).date() - moment(a).date()).days,
+    "is_before(a: DateTime, b: DateTime) -> Bool": lambda a, b: moment(a) < moment(b),
+    "weekday(d: DateTime) -> Int": lambda d: moment(d).isoweekday(),
+    "day_of_year(d: DateTime) -> Int": lambda d: moment(d).timetuple().tm_yday,
+    "week(d: DateTime) -> (Int, Int)": lambda d: Tup(moment(d).isocalendar()[:2]),
+    'format(d: DateTime, pattern: String = "") -> Result<String, DateError>': bounded(date_text)}  # fmt: skip
+RECORDS = """struct Url { scheme: String, user: String?, host: String, port: Int?, path: String, query: String?,
+    fragment: String? }
+struct DateTime { year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int,
+    offset_minutes: Int, zone: String }"""
+ROWS = {"Bytes": BYTES, "encoding": ENCODING, "csv": CSV, "url": URL, "date": DATE}

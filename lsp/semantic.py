@@ -1,0 +1,198 @@
+"""Semantic tokens: the colour classes of a document, and for its names what the checker knows of them (O-9.25).
+
+Hands on `TYPES`, `MODIFIERS` and `tokens`. A name of which nothing is known, in broken text too, keeps what its neighbours make
+of it. Must not know: how tokens go over the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..colours.classes import CLASSES, pieces
+from ..compiler import ast
+from ..compiler.symbols import (
+    BuiltinSymbol,
+    ErrorFamilySymbol,
+    FunctionSymbol,
+    Local,
+    ModuleSymbol,
+    StdFunctionSymbol,
+    StdModuleSymbol,
+    Symbol,
+    VariantSymbol,
+)
+from ..vm.builtins import Row
+from .analysis import Analysis
+from .places import Field, named
+
+DECLARATION, READONLY, ASYNC, DOCUMENTATION, LIBRARY = MODIFIERS = (
+    "declaration", "readonly", "async", "documentation", "defaultLibrary",
+)  # fmt: skip
+# Of what a name declares or denotes, by the node that declares it.
+OF_DECLARATION: dict[type[ast.Node], str] = {
+    ast.Function: "function", ast.Struct: "struct", ast.Schema: "struct", ast.Enum: "enum", ast.Variant: "enumMember",
+    ast.Trait: "interface", ast.Const: "variable", ast.TypeAlias: "type", ast.TypeParameter: "typeParameter",
+    ast.Module: "namespace", ast.Config: "class", ast.Mcp: "class", ast.Tool: "class", ast.Context: "class",
+    ast.Pipeline: "function", ast.Store: "variable", ast.Stage: "method", ast.Field: "property", ast.ToolField: "property",
+    ast.Slot: "property", ast.Parameter: "parameter", ast.BindPattern: "variable", ast.CatchClause: "variable",
+    ast.RestPattern: "variable",
+}  # fmt: skip
+# Of a name of which no symbol is known, by the node it stands in.
+OF_PLACE: dict[type[ast.Node], str] = {
+    ast.ConfigEntry: "property", ast.Argument: "parameter", ast.FieldInit: "property", ast.FieldPattern: "property",
+    ast.FieldAccess: "property", ast.MethodCall: "method", ast.Decorator: "decorator", ast.Mock: "class",
+}  # fmt: skip
+FIXED = frozenset((ast.Const, ast.Store))  # what cannot be assigned
+TYPES = tuple(
+    dict.fromkeys([*(row.semantic for row in CLASSES.values() if row.semantic), *OF_DECLARATION.values(), *OF_PLACE.values()])
+)
+_NAMES = frozenset(("IDENT", "CFGKEY"))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Of one line."""
+
+    start: int
+    end: int
+    type: str
+    modifiers: tuple[str, ...] = ()
+
+
+def tokens(analysis: Analysis) -> list[Token]:
+    """All of a document, in order; what goes over several lines has one on each."""
+    text = analysis.source.text
+    names = _known(analysis)
+    return [line for token in _whole(text, names) for line in _lines(text, token)]
+
+
+def _whole(text: str, names: dict[int, tuple[str, tuple[str, ...]]]) -> Iterator[Token]:
+    for piece in pieces(text):
+        type_ = CLASSES[piece.class_].semantic
+        if piece.kind in _NAMES:
+            guessed = "property" if piece.class_ == "name" and text[piece.end :].lstrip(" \t?").startswith(":") else type_
+            known = names.get(piece.start) if piece.class_ != "decorator" else None
+            yield Token(piece.start, piece.end, *(known or (guessed, ())))
+        elif piece.class_ == "documentation":
+            yield Token(piece.start, piece.end, type_, (DOCUMENTATION,))
+        elif type_:
+            yield Token(piece.start, piece.end, type_)
+
+
+def _lines(text: str, token: Token) -> Iterator[Token]:
+    start = token.start
+    while start < token.end:
+        line_end = text.find("\n", start, token.end)
+        end = token.end if line_end < 0 else line_end
+        if text[start:end].strip():
+            yield Token(start, end - (text[end - 1] == "\r"), token.type, token.modifiers)
+        start = end + 1
+
+
+# ---------------------------------------------------------------- names
+
+
+def _known(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Type and modifiers of the names of the tree by offset."""
+    found: dict[int, tuple[str, tuple[str, ...]]] = {}
+    waiting: list[tuple[ast.Node, ast.Node | None]] = [] if analysis.tree is None else [(analysis.tree, None)]
+    while waiting:
+        node, around = waiting.pop()
+        for child in node.children():
+            if isinstance(child, ast.Ident):
+                about = _about(analysis, child, node, around)
+                if about is not None:
+                    found.setdefault(child.span.start, about)
+            else:
+                waiting.append((child, node))
+    return found
+
+
+def _about(
+    analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None
+) -> tuple[str, tuple[str, ...]] | None:
+    if isinstance(parent, ast.UseTree):
+        return _imported(analysis, name, parent)
+    if name is not _last_of(parent, name):
+        return _on_the_way(analysis, name)
+    declares = type(parent) in OF_DECLARATION and getattr(parent, "name", None) is name
+    if declares:
+        return _declared(parent, around)
+    thing = named(analysis, name, parent, around)
+    about = of_thing(thing.denotes) if thing is not None and thing.denotes is not None else None
+    if about is not None:
+        return about
+    place = OF_PLACE.get(type(parent))
+    return (place, ()) if place else None
+
+
+def _last_of(parent: ast.Node, name: ast.Ident) -> ast.Ident:
+    """The segment of its path that the path denotes."""
+    path = getattr(parent, "path", None) or getattr(parent, "segments", None)
+    member = getattr(parent, "member", None)
+    if isinstance(member, ast.Ident):
+        return member
+    return path[-1] if isinstance(path, list) and any(name is segment for segment in path) else name
+
+
+def _on_the_way(analysis: Analysis, name: ast.Ident) -> tuple[str, tuple[str, ...]] | None:
+    if name.text == "std":
+        return "namespace", (LIBRARY,)
+    return _by_name(analysis, name.text) or (("type", (LIBRARY,)) if name.text[:1].isupper() else ("namespace", ()))
+
+
+def _imported(analysis: Analysis, name: ast.Ident, tree: ast.UseTree) -> tuple[str, tuple[str, ...]] | None:
+    last = tree.group is None and not tree.glob and name is tree.path[-1]
+    if not last and name is not tree.alias:
+        return _on_the_way(analysis, name)
+    return _by_name(analysis, tree.path[-1].text)
+
+
+def _by_name(analysis: Analysis, name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Of an item of that name, wherever it is declared."""
+    symbols = analysis.examined.symbols if analysis.examined is not None else ()
+    return next((about for s in symbols if s.name == name and (about := of_thing(s)) is not None), None)
+
+
+def _declared(node: ast.Node, around: ast.Node | None) -> tuple[str, tuple[str, ...]]:
+    type_ = OF_DECLARATION[type(node)]
+    if isinstance(node, ast.Function) and not isinstance(around, (ast.Program, ast.Module, ast.Block)):
+        type_ = "method"
+    if isinstance(node, ast.BindPattern) and isinstance(node.binding, Local):
+        return type_, (DECLARATION, *_of_local(node.binding)[1])
+    return type_, (DECLARATION, *_modifiers(node))
+
+
+def of_thing(thing: Symbol | Row | Field) -> tuple[str, tuple[str, ...]] | None:
+    """What a name denotes, None where the table of declarations has nothing to say."""
+    match thing:
+        case Row():
+            return ("method" if thing.receiver_text else "function"), (LIBRARY,)
+        case Local():
+            return _of_local(thing)
+        case VariantSymbol():
+            return "enumMember", ()
+        case ModuleSymbol() | StdModuleSymbol():
+            return "namespace", (LIBRARY,) if isinstance(thing, StdModuleSymbol) else ()
+        case StdFunctionSymbol():
+            return "function", (LIBRARY,)
+        case BuiltinSymbol() | ErrorFamilySymbol():
+            return ("type" if thing.name[:1].isupper() else "function"), (LIBRARY,)
+        case FunctionSymbol():
+            owned = thing.owner is not None or thing.tool is not None
+            return ("method" if owned else "function"), _modifiers(thing.declaration)
+    node = thing if isinstance(thing, ast.Node) else getattr(thing, "declaration", None)
+    type_ = OF_DECLARATION.get(type(node)) if isinstance(node, ast.Node) else None
+    return (type_, _modifiers(node)) if type_ is not None and isinstance(node, ast.Node) else None
+
+
+def _of_local(local: Local) -> tuple[str, tuple[str, ...]]:
+    type_ = "parameter" if isinstance(local.declared_at, ast.Parameter) else "variable"
+    return type_, () if local.mutable else (READONLY,)
+
+
+def _modifiers(node: ast.Node) -> tuple[str, ...]:
+    if isinstance(node, ast.Function) and node.is_async:
+        return (ASYNC,)
+    return (READONLY,) if type(node) in FIXED else ()

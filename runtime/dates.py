@@ -1,0 +1,194 @@
+"""What of dates needs the rules of zones, by Python's `datetime` and `zoneinfo` (L-7.15).
+
+Hands on `OPERATIONS`, which give year, month, day, hour, minute, second, millisecond, offset in minutes and the zone, and
+`Fault`. Must not know: values of the machine, effects.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Shown = tuple[Any, ...]
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+LONGEST = 64  # characters of a date that is read, of the name of a zone
+
+
+class Fault(Exception):
+    """`variant` of DateError, what is wrong and, where a text is, that and the position in it."""
+
+    def __init__(self, variant: str, message: str, source: str | None = None, at: int | None = None) -> None:
+        super().__init__(message)
+        self.variant = variant
+        self.source = source
+        self.at = at
+
+
+def bounded(work: Callable[..., Shown]) -> Callable[..., Shown]:
+    """With a Fault where Python's calendar ends: it has the years 1 to 9999."""
+
+    def run(*given: Any) -> Shown:
+        try:
+            return work(*given)
+        except (OverflowError, ValueError):
+            raise Fault("OutOfRange", "a date before the year 1 or after 9999") from None
+
+    return run
+
+
+def zone_of(name: str) -> dt.tzinfo:
+    """UTC, an offset such as `+02:00`, or a zone of the tz database such as `Europe/Berlin`."""
+    if name in ("UTC", "Z"):
+        return dt.UTC
+    if name[:1] in ("+", "-"):
+        hours, minutes = name[1:3], name[4:]
+        if len(name) == 6 and name[3] == ":" and _number(hours, 23) and _number(minutes, 59):
+            offset = dt.timedelta(hours=int(hours), minutes=int(minutes))
+            return dt.timezone(offset if name[0] == "+" else -offset)
+        raise Fault("UnknownZone", f"no offset: {name[:LONGEST]!r}; write it as `+02:00`", name[:LONGEST])
+    from zoneinfo import ZoneInfo, available_timezones
+
+    try:
+        if len(name) > LONGEST:
+            raise ValueError
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        if not available_timezones():
+            text = "this system has no time zones: install the Python package `tzdata`, or use UTC and offsets"
+            raise Fault("NoTimeZones", text, name[:LONGEST]) from None
+        raise Fault("UnknownZone", f"no time zone: {name[:LONGEST]!r}", name[:LONGEST]) from None
+
+
+def _number(digits: str, most: int) -> bool:
+    return digits.isascii() and digits.isdigit() and int(digits) <= most
+
+
+def _shown(moment: dt.datetime, zone: str) -> Shown:
+    there = moment.astimezone(zone_of(zone))
+    offset = there.utcoffset() or dt.timedelta()
+    parts = (there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond // 1000)
+    return (*parts, int(offset.total_seconds() // 60), "UTC" if zone == "Z" else zone)
+
+
+def _local(parts: list[int], zone: str) -> dt.datetime:
+    """What a clock in the zone shows; an hour that is left out is as far behind the change, one that comes twice the first."""
+    year, month, day, hour, minute, second, millisecond = parts
+    try:
+        if not 0 <= millisecond < 1000:
+            raise ValueError("millisecond must be in 0..999")
+        naive = dt.datetime(year, month, day, hour, minute, second, millisecond * 1000)
+    except (ValueError, OverflowError) as error:
+        raise Fault("Invalid", f"no such date: {error}") from None
+    return naive.replace(tzinfo=zone_of(zone)).astimezone(dt.UTC)
+
+
+def of(parts: list[int], zone: str) -> Shown:
+    return _shown(_local(parts, zone), zone)
+
+
+def from_ms(ms: int, zone: str) -> Shown:
+    return _shown(EPOCH + dt.timedelta(milliseconds=ms), zone)
+
+
+def add(parts: list[int], now: int, months: int, days: int, passed: int, zone: str) -> Shown:
+    """`now`: the moment in milliseconds, which stays what it is where an hour comes twice and no day is added."""
+    moment = EPOCH + dt.timedelta(milliseconds=now)
+    if months or days:
+        count = parts[0] * 12 + parts[1] - 1 + months
+        first = dt.date(count // 12, count % 12 + 1, 1)
+        last = 31 if first.month == 12 else (first.replace(month=first.month + 1) - first).days
+        there = first.replace(day=min(parts[2], last)) + dt.timedelta(days=days)
+        moment = _local([there.year, there.month, there.day, *parts[3:]], zone)
+    return _shown(moment + dt.timedelta(milliseconds=passed), zone)
+
+
+def parse(source: str, zone: str) -> Shown:
+    if len(source) > LONGEST:
+        raise Fault("Invalid", f"a date has at most {LONGEST} characters", source[:LONGEST], LONGEST)
+    reader = _Reader(source)
+    parts = reader.date()
+    parts += reader.time()
+    offset = reader.offset()
+    if reader.at < len(source):
+        raise reader.fault("nothing more" if offset else "an offset or the end")
+    try:
+        return of(parts, offset or zone)
+    except Fault as fault:
+        if fault.variant == "Invalid":
+            fault.source = source
+        raise
+
+
+class _Reader:
+    """A text of ISO 8601 from left to right, so that a fault has its place."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.at = 0
+
+    def fault(self, expected: str) -> Fault:
+        return Fault("Invalid", f"not a date: expected {expected}", self.source, self.at)
+
+    def digits(self, count: int, what: str) -> int:
+        found = self.source[self.at : self.at + count]
+        if len(found) != count or not (found.isascii() and found.isdigit()):
+            raise self.fault(f"{count} digits of the {what}")
+        self.at += count
+        return int(found)
+
+    def accept(self, signs: str) -> str:
+        sign = self.source[self.at : self.at + 1]
+        if not sign or sign not in signs:
+            return ""
+        self.at += 1
+        return sign
+
+    def date(self) -> list[int]:
+        year = self.digits(4, "year")
+        dash = self.accept("-")
+        month = self.digits(2, "month")
+        if dash and not self.accept("-"):
+            raise self.fault("`-`")
+        return [year, month, self.digits(2, "day")]
+
+    def time(self) -> list[int]:
+        """Hour, minute, second, millisecond; further digits of a fraction are cut."""
+        if not self.accept("Tt "):
+            return [0, 0, 0, 0]
+        hour = self.digits(2, "hour")
+        colon = self.accept(":")
+        minute = self.digits(2, "minute")
+        second = millisecond = 0
+        if self.accept(":") if colon else self.source[self.at : self.at + 1].isdigit():
+            second = self.digits(2, "second")
+            if self.accept(".,"):
+                millisecond = self.fraction()
+        return [hour, minute, second, millisecond]
+
+    def fraction(self) -> int:
+        start = self.at
+        while self.source[self.at : self.at + 1] in tuple("0123456789"):
+            self.at += 1
+        if self.at == start:
+            raise self.fault("digits of a fraction")
+        return int(self.source[start : self.at][:3].ljust(3, "0"))
+
+    def offset(self) -> str:
+        """The zone that is written, or nothing."""
+        sign = self.accept("Zz+-")
+        if sign in ("", "Z", "z"):
+            return sign and "UTC"
+        hours = self.digits(2, "offset")
+        self.accept(":")
+        minutes = self.digits(2, "offset") if self.at < len(self.source) else 0
+        return f"{sign}{hours:02}:{minutes:02}"
+
+
+OPERATIONS: dict[str, Callable[..., Shown]] = {
+    "of": bounded(of), "from_ms": bounded(from_ms), "add": bounded(add), "parse": bounded(parse),
+}  # fmt: skip

@@ -1,0 +1,93 @@
+"""A request as people read it: tools, schema and messages as they are sent, what equals the request before left out (O-9.13).
+
+Hands on `shown_request`. Must not know: wires, who reads it.
+"""
+
+from __future__ import annotations
+
+from .schema.json_text import compact_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from .records import Msg, Request
+
+    Clean = Callable[[str], str]
+
+
+def shown_request(request: Request, before: Request | None, clean: Clean) -> list[str]:
+    """Lines, each indented; `before` went to the same model. `clean` takes secrets out of a text."""
+    return [f"  {line}" for part in _Shown(clean).parts(request, before) for line in part.split("\n")]
+
+
+class _Shown:
+    """Secrets are taken out of texts before these are quoted and laid out (G-10.3)."""
+
+    __slots__ = ("clean",)
+
+    def __init__(self, clean: Clean) -> None:
+        self.clean = clean
+
+    def parts(self, request: Request, before: Request | None) -> Iterator[str]:
+        if request.params and (before is None or before.params != request.params):
+            yield f"params: {self.json(request.params)}"
+        if request.tools and before is not None and _as_json(before.tools) == _as_json(request.tools):
+            yield f"{_count(len(request.tools), 'tool')} as before"
+        else:
+            yield from (self.text(f"tool {tool.name} {self.json(tool.schema)}", tool.description) for tool in request.tools)
+        if request.tool_choice != "auto":
+            chosen = request.tool_choice
+            yield f"tool choice: {chosen if isinstance(chosen, str) else self.json(chosen)}"
+        if request.schema is not None:
+            form = request.schema.as_json()
+            if before is not None and before.schema is not None and before.schema.as_json() == form:
+                yield f"schema {request.schema.name} as before"
+            else:
+                yield f"schema {request.schema.name} ({request.schema.strategy}): {self.json(request.schema.json)}"
+        same = 0 if before is None else _common(before.messages, request.messages)
+        if same:
+            yield f"{_count(same, 'message')} as before"
+        for message in request.messages[same:]:
+            yield from self.message(message)
+
+    def message(self, message: Msg) -> Iterator[str]:
+        head = message.role if message.call_id is None else f"{message.role} {message.call_id}"
+        if message.content or not message.calls:
+            yield self.text(f"{head}, an error" if message.is_error else head, message.content)
+        for call in message.calls:
+            arguments = self.clean(call.text) if call.arguments is None else self.json(call.arguments)
+            yield self.text(f"{head} calls {call.name} ({call.id})", arguments)
+
+    def text(self, head: str, text: str) -> str:
+        """The lines after the first stand under it."""
+        return f"{head}: {self.clean(text)}".replace("\n", "\n  ")
+
+    def json(self, value: Any) -> str:
+        return compact_json(self.cleaned(value))
+
+    def cleaned(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self.clean(key): self.cleaned(part) for key, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.cleaned(part) for part in value]
+        return self.clean(value) if isinstance(value, str) else value
+
+
+def _as_json(parts: Sequence[Any]) -> list[Any]:
+    return [part.as_json() for part in parts]
+
+
+def _common(one: Sequence[Msg], other: Sequence[Msg]) -> int:
+    """How many messages both begin with."""
+    same = 0
+    for left, right in zip(one, other, strict=False):
+        if left is not right and left.as_json() != right.as_json():
+            break
+        same += 1
+    return same
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

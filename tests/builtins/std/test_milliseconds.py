@@ -1,0 +1,21 @@
+"""A Float where milliseconds are counted: the help says how many, since a cast would make 0 of half a second."""
+
+from __future__ import annotations
+
+import pytest
+from concerto.compiler.pipeline import compile_source
+
+
+@pytest.mark.parametrize(
+    ("call", "help"),
+    [
+        ("std::time::sleep(0.5)", "it counts milliseconds: `500`"),
+        ("std::time::sleep(1.25)", "it counts milliseconds: `1250`"),
+        ("let pause = 0.5; std::time::sleep(pause)", "it counts milliseconds: `(pause * 1000.0) as Int`"),
+        ("let n: Int = 0.5; std::time::sleep(n)", "cast it: `as Int`"),
+    ],
+)
+def test_help(call: str, help: str) -> None:
+    result = compile_source(f"fn main() {{ {call}; }}".encode(), "main.conc")
+    (found,) = [d for d in result.diagnostics.ordered() if d.is_error]
+    assert found.help == help

@@ -1,0 +1,92 @@
+"""Directories that end with a run, standard input as a path, what tests leave behind (L-7.3.8, O-8.25)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import concerto
+import pytest
+
+SOURCE = """
+use std::fs;
+pub fn temporary() -> Result<Map<String, Any>, Error> {
+    let folder = fs::temp_dir()?;
+    fs::make_dir("${folder}/a/b")?;
+    fs::write_bytes("${folder}/a/b/c", Bytes::from_hex("ff")?)?;
+    let held = fs::read_bytes("${folder}/a/b/c")?.to_hex();
+    let refused = fs::write_file("${folder}/../escaped", "x").is_err();
+    Ok({ "folder": folder, "held": held, "names": fs::list_dir(folder)?, "refused": refused })
+}
+pub fn input() -> String { match fs::read_file("/dev/stdin") { Ok(s) => s, Err(e) => e.message } }
+pub fn clear(p: String) -> Result<Nil, FsError> { fs::remove_dir(p, recursive: true) }
+@test
+fn writes() {
+    assert_eq(fs::read_file("data.txt")?, "kept");
+    fs::write_file("data.txt", "changed")?;
+    fs::write_file("made.txt", "x")?;
+    assert_eq(fs::list_dir(".")?.contains("made.txt"), true);
+    assert_eq(fs::read_file("data.txt")?, "changed");
+}
+@test
+fn removes() { fs::remove_file("data.txt")?; assert(!fs::exists("data.txt")); }
+@test @expect_fail("a folder of its own")
+fn elsewhere() { fs::write_file("OUTSIDE", "x")?; }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    inner = tmp_path / "project"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    return inner
+
+
+def granted(**scopes: Any) -> concerto.Permissions:
+    return concerto.Permissions(**scopes)
+
+
+def test_a_temporary_directory_ends_with_the_session(folder: Path) -> None:
+    program = concerto.compile(SOURCE)
+    with program.session(permissions=granted(fs_write=("out",))) as session:
+        found = session.call("temporary")
+        assert (found["held"], found["names"], found["refused"]) == ("ff", ["a"], True)
+        assert os.path.isdir(found["folder"])
+    assert os.listdir(folder.parent / "temporary") == [] and os.listdir(folder) == []
+    with program.session() as session, pytest.raises(concerto.ProgramError, match="PermissionDenied"):
+        session.call("temporary")
+
+
+def test_standard_input_is_no_file(folder: Path) -> None:
+    with concerto.compile(SOURCE).session(permissions=granted(all=True)) as session:
+        assert "std::io::read_all()" in session.call("input")
+
+
+def test_removing_a_directory_follows_no_link(folder: Path) -> None:
+    precious = folder.parent / "precious"
+    precious.mkdir()
+    (precious / "a").write_text("a")
+    (folder / "old").mkdir()
+    (folder / "old" / "link").symlink_to(precious)
+    (folder / "top").symlink_to(precious)
+    with concerto.compile(SOURCE).session(permissions=granted(fs_write=(".",))) as session:
+        session.call("clear", "old")
+        with pytest.raises(concerto.ProgramError, match="not a directory"):
+            session.call("clear", "top")
+        with pytest.raises(concerto.ProgramError, match="granted directory itself"):
+            session.call("clear", ".")
+    assert (precious / "a").read_text() == "a" and not (folder / "old").exists()
+
+
+def test_tests_change_no_file_of_the_project(folder: Path) -> None:
+    (folder / "data.txt").write_text("kept")
+    outside = folder.parent / "outside.txt"
+    report = concerto.compile(SOURCE.replace("OUTSIDE", str(outside))).test(permissions=granted(all=True))
+    assert [test.failure for test in report.tests] == [None, None, None]
+    assert os.listdir(folder) == ["data.txt"] and (folder / "data.txt").read_text() == "kept"
+    assert not outside.exists() and os.listdir(folder.parent / "temporary") == []

@@ -1,0 +1,137 @@
+"""Methods of Bytes and what makes them (L-6.10): binary data, of which every element is an Int from 0 to 255."""
+
+from __future__ import annotations
+
+from ..values.binary import check_bytes_size, from_base64, from_hex, to_base64, to_hex
+from ..values.containers import Array
+from ..values.errors import make_error
+from ..values.limits import check_items
+from ..values.metering import LARGE, spend
+from ..values.results import NONE, Err, Ok, Some
+from .guards import array, binary, integer, mismatch, text
+from .registry import associated, method
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def charge(size: int) -> None:
+    if size >= LARGE:
+        spend(size)
+
+
+def decoded(found: bytes | int, source: str, form: str) -> Ok | Err:
+    """What a reader of a text form gave, as the Result of a program: `found` is a position where there is a fault."""
+    if type(found) is not int:
+        return Ok(found)
+    what = f"`{source[found]}` at character {found + 1}" if found < len(source) else f"ends too early, after character {found}"
+    return Err(make_error("ParseError", None, {"message": f"not {form}: {what}", "column": found + 1}))
+
+
+@associated("Bytes", "from_string(s: String) -> Bytes", clause="L-6.10.1", linear=True)
+@method("String", "to_bytes() -> Bytes", clause="L-6.3.12", linear=True)
+def bytes_of_string(s: Any) -> bytes:
+    """The text in UTF-8."""
+    charge(len(text(s)))
+    made: bytes = s.encode()
+    check_bytes_size(len(made))
+    return made
+
+
+@associated("Bytes", "from_base64(s: String) -> Result<Bytes, ParseError>", clause="L-6.10.1", linear=True)
+def bytes_from_base64(s: Any) -> Ok | Err:
+    """What a text in base64 stands for, padding included."""
+    charge(len(text(s)))
+    return decoded(from_base64(s), s, "base64")
+
+
+@associated("Bytes", "from_hex(s: String) -> Result<Bytes, ParseError>", clause="L-6.10.1", linear=True)
+def bytes_from_hex(s: Any) -> Ok | Err:
+    """What pairs of hexadecimal digits stand for, in either letter case."""
+    charge(len(text(s)))
+    return decoded(from_hex(s), s, "hexadecimal digits")
+
+
+@associated("Bytes", "from_array(xs: Array<Int>) -> Result<Bytes, ParseError>", clause="L-6.10.1", linear=True)
+def bytes_from_array(xs: Any) -> Ok | Err:
+    """Of Ints from 0 to 255."""
+    items = array(xs)
+    charge(len(items))
+    for at, item in enumerate(items):
+        if type(item) is not int:
+            mismatch("Array<Int>", item)
+        if not 0 <= item <= 255:
+            return Err(make_error("ParseError", None, {"message": f"no byte: {item} at index {at}", "column": at + 1}))
+    check_bytes_size(len(items))
+    return Ok(bytes(items))
+
+
+@method("Bytes", "len() -> Int", clause="L-6.10.2")
+def bytes_len(b: bytes) -> int:
+    """Number of bytes."""
+    return len(b)
+
+
+@method("Bytes", "is_empty() -> Bool", clause="L-6.10.2")
+def bytes_is_empty(b: bytes) -> bool:
+    """Whether the length is 0."""
+    return not b
+
+
+@method("Bytes", "get(i: Int) -> Option<Int>", clause="L-6.10.3")
+def bytes_get(b: bytes, i: Any) -> Any:
+    """The byte at a position, from 0 to 255."""
+    return Some(b[i]) if 0 <= integer(i) < len(b) else NONE
+
+
+@method("Bytes", "contains(part: Bytes) -> Bool", clause="L-6.10.3", linear=True)
+def bytes_contains(b: bytes, part: Any) -> bool:
+    """Whether the bytes occur in this order."""
+    charge(len(b))
+    return binary(part) in b
+
+
+@method("Bytes", "starts_with(part: Bytes) -> Bool", clause="L-6.10.3")
+def bytes_starts_with(b: bytes, part: Any) -> bool:
+    """Whether it begins with these bytes."""
+    return b.startswith(binary(part))
+
+
+@method("Bytes", "ends_with(part: Bytes) -> Bool", clause="L-6.10.3")
+def bytes_ends_with(b: bytes, part: Any) -> bool:
+    """Whether it ends with these bytes."""
+    return b.endswith(binary(part))
+
+
+@method("Bytes", "to_base64() -> String", clause="L-6.10.4", linear=True)
+def bytes_to_base64(b: bytes) -> str:
+    """The text in base64, with padding."""
+    charge(len(b))
+    return to_base64(b)
+
+
+@method("Bytes", "to_hex() -> String", clause="L-6.10.4", linear=True)
+def bytes_to_hex(b: bytes) -> str:
+    """Two lower-case hexadecimal digits for each byte."""
+    charge(len(b))
+    return to_hex(b)
+
+
+@method("Bytes", "to_array() -> Array<Int>", clause="L-6.10.4", linear=True)
+def bytes_to_array(b: bytes) -> Array:
+    """Each byte, from 0 to 255."""
+    charge(len(b))
+    check_items(len(b))
+    return Array(list(b))
+
+
+@method("Bytes", "decode() -> Result<String, ParseError>", clause="L-6.10.5", linear=True)
+def bytes_decode(b: bytes) -> Ok | Err:
+    """The text that the bytes are in UTF-8."""
+    charge(len(b))
+    try:
+        return Ok(b.decode())
+    except UnicodeDecodeError as error:
+        fields = {"message": f"not UTF-8: byte {b[error.start]:#04x} at index {error.start}", "column": error.start + 1}
+        return Err(make_error("ParseError", None, fields))

@@ -1,0 +1,175 @@
+"""`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It looks nothing up and reaches nobody."""
+
+from __future__ import annotations
+
+from ...panics import Panic
+from ...values.containers import Array, Map
+from ...values.display import display
+from ...values.errors import make_error
+from ...values.limits import check_string_size
+from ...values.metering import LARGE, spend
+from ...values.records import Url
+from ...values.results import Err, NoneOption, Ok, Some
+from ..guards import integer, table, text
+from ..registry import std
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HEX = frozenset("0123456789abcdefABCDEF")
+LONGEST = 65_536  # of what is an address, as in `std::http` (L-7.2)
+
+
+def _fault(reason: str, at: int, source: str) -> Err:
+    message = f"{reason} at character {at + 1}"
+    return Err(make_error("ParseError", None, {"message": message, "input": source[:200], "column": at + 1}))
+
+
+@std("url", "parse(s: String) -> Result<Url, ParseError>", clause="L-7.13.1")
+def parse(s: Any) -> Ok | Err:
+    """The parts of an absolute URL; what is percent-encoded in them stays so."""
+    from urllib.parse import urlsplit
+
+    if len(text(s)) > LONGEST:
+        return _fault(f"a URL of {len(s)} characters; {LONGEST} are allowed", LONGEST, s[:200])
+    at = next((at for at, sign in enumerate(s) if sign <= " " or sign in "\x7f\\<>\"{}|^`"), None)
+    if at is not None:
+        return _fault(f"`{s[at]}` stands in no URL", at, s)
+    at = _bad_escape(s)
+    if at is not None:
+        return _fault("a `%` without two hexadecimal digits", at, s)
+    scheme = s.partition(":")[0]
+    if ":" not in s or not scheme[:1].isalpha() or not scheme.isascii() or not all(c.isalnum() or c in "+-." for c in scheme):
+        return _fault("no scheme such as `https:`", 0, s)
+    try:
+        parts = urlsplit(s)
+        port = parts.port
+        host = parts.hostname
+    except ValueError as error:
+        return _fault(str(error).lower(), len(scheme) + 1, s)
+    user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
+    query = parts.query if "?" in s.partition("#")[0] else None
+    fragment = parts.fragment if "#" in s else None
+    return Ok(Url.of((parts.scheme, user, host or "", port, parts.path, query, fragment)))
+
+
+def _bad_escape(s: str) -> int | None:
+    at = s.find("%")
+    while at >= 0:
+        if len(s) < at + 3 or not HEX.issuperset(s[at + 1 : at + 3]):
+            return at
+        at = s.find("%", at + 1)
+    return None
+
+
+@std(
+    "url", 'build(scheme: String, host: String, path: String = "", query: Map<String, Any> = {}, port: Int? = nil, '
+    'fragment: String = "") -> String', clause="L-7.13.2", linear=True,
+)  # fmt: skip
+def build(scheme: Any, host: Any, path: Any, query: Any, port: Any, fragment: Any) -> str:
+    """A URL of its parts, each encoded as its place asks; the path is given plain, with `/` between its segments."""
+    if not text(scheme).isascii() or not scheme[:1].isalpha() or not all(c.isalnum() or c in "+-." for c in scheme):
+        raise Panic("P013", f"no scheme of a URL: {scheme!r}")
+    if not text(host) or any(c <= " " or c in "/?#@\\%" for c in host):
+        raise Panic("P013", f"no host of a URL: {host!r}")
+    if port is not None and not 0 < integer(port) < 65_536:
+        raise Panic("P013", f"no port: {port}")
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    whole = f"{scheme.lower()}://{name}" + ("" if port is None else f":{port}")
+    segments = encoded(text(path), "/")
+    whole += segments if not segments or segments.startswith("/") else f"/{segments}"
+    pairs = _pairs(query)
+    whole += f"?{pairs}" if pairs else ""
+    whole += f"#{encoded(text(fragment), '')}" if fragment else ""
+    check_string_size(len(whole))
+    return whole
+
+
+@std("url", "join(base: String, reference: String) -> String", clause="L-7.13.3")
+def join_function(base: Any, reference: Any) -> str:
+    """Where a reference that stands at the base leads."""
+    from urllib.parse import urljoin
+
+    return urljoin(text(base), text(reference))
+
+
+@std("url", "encode(s: String) -> String", clause="L-7.13.4", linear=True)
+def encode(s: Any) -> str:
+    """Percent-encoded, for one segment of a path or one part of a query; letters, digits and `-._~` stay."""
+    return encoded(text(s), "")
+
+
+def encoded(s: str, also: str) -> str:
+    from urllib.parse import quote
+
+    if len(s) >= LARGE:
+        spend(len(s))
+    check_string_size(len(s))
+    made = quote(s, safe=also)
+    check_string_size(len(made))
+    return made
+
+
+@std("url", "decode(s: String) -> Result<String, ParseError>", clause="L-7.13.4", linear=True)
+def decode(s: Any) -> Ok | Err:
+    """What is percent-encoded, as text; a `+` stays one."""
+    return _decoded(text(s), s)
+
+
+def _decoded(part: str, whole: str, start: int = 0) -> Ok | Err:
+    from urllib.parse import unquote_to_bytes
+
+    if len(part) >= LARGE:
+        spend(len(part))
+    at = _bad_escape(part)
+    if at is not None:
+        return _fault("a `%` without two hexadecimal digits", start + at, whole)
+    try:
+        return Ok(unquote_to_bytes(part).decode())
+    except UnicodeDecodeError:
+        return _fault("percent-encoded bytes that are not UTF-8", start, whole)
+
+
+@std("url", "query(parts: Map<String, Any>) -> String", clause="L-7.13.5", linear=True)
+def query_function(parts: Any) -> str:
+    """`a=1&b=x%20y`: the Display texts of the values; an Array gives a pair for each element, an absent value none."""
+    return _pairs(parts)
+
+
+def _pairs(parts: Any) -> str:
+    pairs = []
+    size = 0
+    for name, value in table(parts).items():
+        for one in value.items if type(value) is Array else [value]:
+            one = one.value if type(one) is Some else one
+            if one is None or type(one) is NoneOption:
+                continue
+            pairs.append(f"{encoded(text(name), '')}={encoded(display(one), '')}")
+            size += len(pairs[-1]) + 1
+            check_string_size(size)
+    return "&".join(pairs)
+
+
+@std("url", "parse_query(s: String) -> Result<Array<(String, String)>, ParseError>", clause="L-7.13.6", linear=True)
+def parse_query(s: Any) -> Ok | Err:
+    """The pairs of a query in order, decoded, a `+` as a blank; a part without `=` has the value `""`."""
+    found = []
+    at = 0
+    for part in text(s).removeprefix("?").split("&"):
+        name, _, value = part.partition("=")
+        pair = [_decoded(piece.replace("+", " "), s, at) for piece in (name, value)]
+        for one in pair:
+            if type(one) is Err:
+                return one
+        if part:
+            found.append(tuple([one.value for one in pair]))
+        at += len(part) + 1
+    return Ok(Array(found))
+
+
+@std("url", "query_map(s: String) -> Result<Map<String, String>, ParseError>", clause="L-7.13.6", linear=True)
+def query_map(s: Any) -> Ok | Err:
+    """The same as a Map; of equal names the last counts."""
+    pairs = parse_query(s)
+    return pairs if type(pairs) is Err else Ok(Map(dict(pairs.value.items)))
