@@ -15,7 +15,7 @@ def settings(**fields):
 
 def test_predeclared():
     found = resolve_all([])
-    assert set(found) == {"openai", "anthropic", "offline"}
+    assert set(found) == {"openai", "anthropic", "google", "ollama", "offline"}
     assert found["offline"].default_model == "offline-1"
     assert (found["openai"].api_key_env, found["openai"].default_model) == ("OPENAI_API_KEY", None)
     assert found["anthropic"].api_key_env == "ANTHROPIC_API_KEY"
