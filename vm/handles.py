@@ -30,6 +30,7 @@ from .values import (
     share,
     typeof,
 )  # fmt: skip
+from .values.metering import FEW, look, paced, works_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, a
 def memory_use(machine: Running, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
     """At once where that can be, else an effect: the host has to wait."""
     memories = machine.memories
+    look()
     try:
         return memories.at_once(memory, method, arguments, task)
     except memories.must_wait:
@@ -176,6 +178,7 @@ def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arg
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
     values = dict(zip(site.names, arguments, strict=True))
     memories = machine.memories
+    look()
     try:
         return memories.keyed_at_once(memory, site.name, values, task)
     except memories.must_wait:
@@ -207,7 +210,8 @@ def memory_failure(failure: Exception) -> Panic:
 
 def message_array(messages: Sequence[StoredMessage]) -> Array:
     """Copies, so that changing them changes no memory (M-6.24)."""
-    return Array([_message(m) for m in messages])
+    works_on(len(messages))
+    return Array([_message(message) for message in paced(messages, FEW)])
 
 
 def _message(message: StoredMessage) -> Any:

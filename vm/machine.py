@@ -160,11 +160,12 @@ class Machine(Scheduler):
         try:
             weight = weight_of_run(self, self.memory_bytes)
         finally:
-            self._weighing = self._weighs = False
+            self._weighing = False
         if weight > self.memory_bytes:
             raise Panic("P103", f"memory limit exceeded: {self.memory_bytes} bytes (budget `memory_bytes`)")
         if self.gauge is not None:
             self.gauge.weighed(weight)
+        self._weighs = False  # whoever asked meanwhile has not seen the new mark
 
     def made(self, items: int) -> None:
         """So many items are about to be made, or worked on."""

@@ -32,6 +32,7 @@ from .values import (
     to_json,
     typeof,
 )
+from .values.metering import paced, works_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _values(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments
 
 def _len(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(machine.stores.view(ref).inside())
+    return machine.stores.view(ref).size()
 
 
 def _is_empty(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
@@ -98,7 +99,8 @@ def _is_empty(machine: Running, task: Task, ref: HashMapRef, site: Site, argumen
 def _get_many(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
     (keys,) = arguments_of(site, arguments, ("keys",))
     view = machine.stores.view(ref)
-    return Map({key_of(key): view.find(key) for key in expect(keys, Array, "Array").items})
+    works_on(len(expect(keys, Array, "Array").items))
+    return Map({key_of(key): view.find(key) for key in paced(keys.items)})
 
 
 def _scope(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
@@ -319,7 +321,7 @@ def _entries(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments
 
 def _identifiers(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return Array(list(machine.stores.ledger(ref).entries))
+    return Array(list(machine.stores.ledger(ref).identifiers()))
 
 
 def _ledger_len(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:

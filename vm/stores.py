@@ -10,6 +10,7 @@ from .panics import Panic
 from .values import NONE, Array, LedgerEntry, Some, check, key_of, share, typeof, unkey
 from .values.casts import matches
 from .values.descriptors import type_text
+from .values.metering import FEW, paced, works_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,14 +94,19 @@ class View:
     def entries(self) -> list[tuple[Any, Any]]:
         """(key, value) of now, in insertion order; the values are marked, since the store keeps them."""
         if not self.prefix:
-            return [(unkey(key), share(value)) for key, value in self.store.items.items()]
+            works_on(len(self.store.items))
+            return [(unkey(key), share(value)) for key, value in paced(self.store.items.items())]
         return [(key[len(self.prefix) :], share(self.store.items[key])) for key in self.inside()]
 
     def inside(self) -> list[Any]:
         """The dict keys this view shows."""
+        works_on(len(self.store.items))
         if not self.prefix:
             return list(self.store.items)
-        return [key for key in self.store.items if type(key) is str and key.startswith(self.prefix)]
+        return [key for key in paced(self.store.items) if type(key) is str and key.startswith(self.prefix)]
+
+    def size(self) -> int:
+        return len(self.inside() if self.prefix else self.store.items)
 
     def find(self, key: Any) -> Any:
         """Option of the value."""
@@ -120,10 +126,16 @@ class View:
 
     def set_many(self, entries: Map) -> list[Change]:
         """All or none: a value that does not fit leaves the store as it was."""
-        for key, value in entries.entries():
-            self.store.fitting(key, self.store.key_type, "the key")
-            self.store.fitting(value, self.store.value_type, "the value")
-        return [self.set(key, value) for key, value in entries.entries()]
+        works_on(len(entries.items))
+        changes: list[Change] = []
+        new: dict[Any, Any] = {}
+        for key, value in paced(entries.entries(), FEW):
+            at = self.key(self.store.fitting(key, self.store.key_type, "the key"))
+            value = self.store.fitting(value, self.store.value_type, "the value")
+            changes.append((at, Some(share(new[at])) if at in new else self.find(key), Some(value)))
+            new[at] = share(value)
+        self.store.items.update(new)
+        return changes
 
     def delete(self, keys: Iterable[Any]) -> list[Change]:
         """Takes the dict keys out that are there."""
@@ -156,8 +168,13 @@ class Ledger:
         if size > most:
             raise Panic("P416", f"{what} of ledger {self.name} has {size} {unit}; the limit is {most}")
 
+    def identifiers(self) -> Iterable[str]:
+        """All of them, for one who works on all."""
+        works_on(len(self.entries))
+        return paced(self.entries, FEW)
+
     def records(self) -> list[Any]:
-        return [self.record(identifier) for identifier in self.entries]
+        return [self.record(identifier) for identifier in self.identifiers()]
 
     def record(self, identifier: str) -> Any:
         keys, value = self.entries[identifier]
@@ -166,15 +183,15 @@ class Ledger:
     def by_identifier(self, text: str) -> list[Any]:
         """Every word of the text is a word of the identifier (O-5.18, O-5.21)."""
         wanted = words(text)
-        return [self.record(i) for i in self.entries if wanted and wanted <= words(i)]
+        return [self.record(i) for i in self.identifiers() if wanted and wanted <= words(i)]
 
     def by_any_key(self, keys: Iterable[str]) -> list[Any]:
         wanted = {key.lower() for key in keys}
-        return [self.record(i) for i, (own, _) in self.entries.items() if not wanted.isdisjoint(k.lower() for k in own)]
+        return [self.record(i) for i in self.identifiers() if not wanted.isdisjoint(k.lower() for k in self.entries[i][0])]
 
     def by_all_keys(self, keys: Iterable[str]) -> list[Any]:
         wanted = {key.lower() for key in keys}
-        return [self.record(i) for i, (own, _) in self.entries.items() if wanted and wanted <= {k.lower() for k in own}]
+        return [self.record(i) for i in self.identifiers() if wanted and wanted <= {k.lower() for k in self.entries[i][0]}]
 
 
 def words(text: str) -> set[str]:

@@ -56,6 +56,8 @@ STEP = 64  # wholes that Python is asked for in one go
 LONG = 1024  # bytes of a whole whose parts are not listed
 ITERABLE = frozenset({list, tuple, set, deque})
 APART = 16  # what is lost where a whole has its storage in another place
+REGION = 16  # bits of an address within a region, of which a byte each 16 bytes says whether a value there was seen
+PLACES = (1 << REGION - 4) - 1
 ALONE = 4  # references to a value that only one other holds: that one's, the batch's, the variable's and the argument's
 
 
@@ -81,10 +83,21 @@ def on_the_stack(frame: FrameType | None) -> Iterator[Any]:
         frame = frame.f_back
 
 
+class Seen(dict[int, bytearray]):
+    """Addresses of values by regions of memory. To weigh what is nearly too much must not need as much again, which a set of
+    numbers does; this takes a sixteenth at most."""
+
+    def __missing__(self, region: int) -> bytearray:
+        made = self[region] = bytearray(PLACES + 1)
+        return made
+
+
 def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozenset()) -> int:
     """Bytes of the values and all that they hold, but for the objects of the numbers in `passed`."""
     pending: list[Any] = [list(roots)]  # lists of values that are taken off, and iterators over long wholes
-    seen: set[int] = set(passed)
+    seen = Seen()
+    for at in passed:
+        seen[at >> REGION][at >> 4 & PLACES] = 1
     size, count = sys.getsizeof, sys.getrefcount
     total = 0
     while pending:
@@ -97,9 +110,12 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
             if kind in PROGRAM or value is None:
                 continue
             if count(value) > ALONE:
-                if id(value) in seen:
+                at = id(value)
+                region = seen[at >> REGION]
+                at = at >> 4 & PLACES
+                if region[at]:
                     continue
-                seen.add(id(value))
+                region[at] = 1
             if kind in LEAVES:
                 total += size(value) + 15 & -16
             elif kind is Task:

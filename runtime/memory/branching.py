@@ -6,6 +6,7 @@ Must not know: policies, views.
 
 from __future__ import annotations
 
+from ...vm.values.metering import works_on
 from .entries import entry_json, units
 from .errors import MemoryFailure, exists, not_found
 from .facts import EPHEMERAL
@@ -50,6 +51,7 @@ def fork(store: Store, key: Key, name: str, at: int, below: int | None = None) -
 
 def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
     head = store.head(key)
+    works_on(head.length)
     entries = store.entries(key, before=head.next if below is None else below)
     next_seq = head.next if below is None else below
     turns = head.turns if below is None or not entries else entries[-1].turn + 1
@@ -120,7 +122,9 @@ def _length(store: Store, key: Key) -> int:
 
 
 def _units_with(store: Store, key: Key, wanted: Callable[[Entry], bool]) -> list[Entry]:
-    return [entry for unit in units(store.entries(key)) if any(map(wanted, unit)) for entry in unit]
+    entries = store.entries(key)
+    works_on(len(entries))
+    return [entry for unit in units(entries) if any(map(wanted, unit)) for entry in unit]
 
 
 def _identity(entry: Entry) -> tuple[object, ...]:

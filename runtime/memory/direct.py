@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...vm.handles import message_array
 from ...vm.panics import Panic
 from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
+from ...vm.values.metering import FEW, paced, works_on
 from ..records import Call, Msg
 from ..translation import failed, to_plain
 from .errors import FixedSlot, InvalidValue, MemoryFailure, nested
@@ -112,7 +113,8 @@ def _append(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
 
 
 def _append_all(ref: MemoryRef, memory: Memory, messages: Array) -> int:
-    return memory.append_all([message_of(message) for message in messages.items])
+    works_on(len(messages.items))
+    return memory.append_all([message_of(message) for message in paced(messages.items, FEW)])
 
 
 def _pin(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
@@ -120,11 +122,15 @@ def _pin(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
 
 
 def _entries(ref: MemoryRef, memory: Memory, after: int, limit: int | None) -> Array:
-    return Array([_entry(entry) for entry in memory.entries(after, limit)])
+    found = memory.entries(after, limit)
+    works_on(len(found))
+    return Array([_entry(entry) for entry in paced(found, FEW)])
 
 
 def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
-    return Array([_turn(turn, entries) for turn, entries in memory.turns(last)])
+    found = memory.turns(last)
+    works_on(sum(len(entries) for _, entries in found))
+    return Array([_turn(turn, entries) for turn, entries in paced(found, FEW)])
 
 
 def _view(ref: MemoryRef, memory: Memory, prompt: str) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...vm.panics import Panic
 from ...vm.values import INT_MAX, from_json
+from ...vm.values.metering import FEW, paced, works_on
 from .entries import FORMAT, Turn, ViewState, check_units, entry_json, entry_of
 from .errors import MemoryFailure, corrupt, newer_version
 from .facts import fact_of
@@ -14,7 +15,7 @@ from .observations import observation_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from .entries import Entry
@@ -47,23 +48,32 @@ class Content:
 
 
 def dumped(content: Content) -> str:
-    from json import dumps
+    from json import JSONEncoder
+
+    encode = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+    def listed(items: Iterable[Any]) -> str:
+        """Piece by piece: a log may be long."""
+        return f"[{','.join([encode(item) for item in paced(items, FEW)])}]"
 
     held = {
-        "v": FORMAT,
-        "next": content.next,
-        "turns": content.turns,
-        "runs": [row.as_json() for row in sorted(content.rows, key=lambda row: row.turn)],
-        "views": {state.name: state.as_json() for state in content.states},
-        "log": [entry_json(entry) for entry in content.entries],
-        "facts": list(content.facts),
-        "seen": list(content.seen),
+        "v": encode(FORMAT),
+        "next": encode(content.next),
+        "turns": encode(content.turns),
+        "runs": listed(row.as_json() for row in sorted(content.rows, key=lambda row: row.turn)),
+        "views": encode({state.name: state.as_json() for state in content.states}),
+        "log": listed(entry_json(entry) for entry in content.entries),
+        "facts": listed(content.facts),
+        "seen": listed(content.seen),
     }
-    return dumps(held, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = f"{{{','.join([f'{encode(name)}:{held[name]}' for name in sorted(held)])}}}"
+    works_on(len(text))
+    return text
 
 
 def loaded(text: str) -> Content:
     """The content of a dump; Err Version for a newer format, Corrupt for anything that is none."""
+    works_on(len(text))
     held = _parsed(text)
     version = held.get("v")
     if type(version) is not int or version < 1:
@@ -76,9 +86,9 @@ def loaded(text: str) -> Content:
             _count(held["turns"]),
             [_turn(row) for row in held["runs"]],
             [_state(name, state) for name, state in held["views"].items()],
-            [entry_of(entry) for entry in held["log"]],
-            [fact_of(fact).as_json() for fact in held["facts"]],
-            [observation_of(one).as_json() for one in held["seen"]],
+            [entry_of(entry) for entry in paced(held["log"], FEW)],
+            [fact_of(fact).as_json() for fact in paced(held["facts"], FEW)],
+            [observation_of(one).as_json() for one in paced(held["seen"], FEW)],
         )
         _check(content)
         _check_values(content)
@@ -141,7 +151,7 @@ def _state(name: str, held: dict[str, Any]) -> ViewState:
 def _check(content: Content) -> None:
     """What every log keeps: numbers ascend below the counters, units are whole."""
     seq = turn = -1
-    for entry in content.entries:
+    for entry in paced(content.entries, FEW):
         if not _is_said(entry) or any(_count(getattr(entry, name)) < 0 for name in INTEGERS):
             raise ValueError
         if not seq < entry.seq < content.next or not turn <= entry.turn < content.turns:

@@ -7,6 +7,7 @@ state means.
 
 from __future__ import annotations
 
+from ...vm.values.metering import FEW, paced
 from ..records import Call, Msg, ProviderState
 from .errors import corrupt, invalid_unit, unsupported_part
 
@@ -191,7 +192,7 @@ class ViewState:
 def units(entries: Iterable[Entry]) -> Iterator[Unit]:
     """Entries in log order as units: a tool result belongs to the message before it (M-1)."""
     unit: Unit = []
-    for entry in entries:
+    for entry in paced(entries, FEW):
         if unit and entry.message.role != "tool":
             yield unit
             unit = []
@@ -203,7 +204,7 @@ def units(entries: Iterable[Entry]) -> Iterator[Unit]:
 def units_back(entries: Iterable[Entry]) -> Iterator[Unit]:
     """The same for entries newest first; each unit itself is in log order."""
     unit: Unit = []
-    for entry in entries:
+    for entry in paced(entries, FEW):
         unit.append(entry)
         if entry.message.role != "tool":
             unit.reverse()

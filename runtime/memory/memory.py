@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from time import time
 
+from ...vm.values.metering import paced
 from ..records import Msg
 from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts, stored_seen
 from .changes import Change, Draft, filtered, prepared
@@ -257,7 +258,7 @@ class Memory(MemoryReader):
         while True:
             log = self._stored()
             gone = []
-            for entry in self._back(log):
+            for entry in paced(self._back(log)):
                 if entry.turn <= turn:
                     break
                 gone.append(entry)

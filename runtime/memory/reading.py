@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from time import time
 
+from ...vm.values.metering import FEW, paced, works_on
 from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
 from .errors import MemoryFailure
@@ -186,7 +187,7 @@ class MemoryReader:
 
     def _turns(self, log: StoredLog, last: int | None) -> list[tuple[Turn, list[Entry]]]:
         found: dict[int, list[Entry]] = {}
-        for entry in self._back(log):
+        for entry in paced(self._back(log), FEW):
             if entry.turn not in found:
                 if last is not None and len(found) >= last:
                     break
@@ -205,9 +206,10 @@ class MemoryReader:
         def tagged(log: StoredLog) -> list[Msg]:
             wanted = run
             if wanted is None:
-                wanted = next((entry.run for entry in self._back(log) if entry.run is not None), None)
+                wanted = next((entry.run for entry in paced(self._back(log)) if entry.run is not None), None)
             if wanted is None or not log.length:
                 return []
+            works_on(log.length)
             return [entry.message for entry in self.store.entries(self.key, run=wanted)]
 
         return self._read(tagged)
@@ -229,6 +231,8 @@ class MemoryReader:
         def shown(log: StoredLog) -> tuple[View, Head]:
             stateful = chosen.window_low is not None or chosen.summary is not None
             state = (self.store.views(self.key).get(name) if stateful and log.length else None) or ViewState(name)
+            if chosen.prune is not None:
+                works_on(log.length)
             made = view_of(
                 chosen, log, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
             )
@@ -244,7 +248,8 @@ class MemoryReader:
     def stats(self) -> dict[str, int | None]:
         """M-6.15."""
         head = self.head()
-        turns = len({entry.turn for entry in self.entries()}) if head.length else 0
+        works_on(head.length)
+        turns = len({entry.turn for entry in paced(self.entries())}) if head.length else 0
         return {
             "messages": head.length, "tokens": head.tokens, "turns": turns, "version": head.version,
             "retain": self.policy.retain, "window": self.policy.window,
@@ -294,7 +299,7 @@ class MemoryReader:
 
     def origins(self, seqs: Sequence[int]) -> list[str]:
         """Of these entries; one that is not in the log has none that is known."""
-        held = {entry.seq: entry.origin for entry in self.store.entries(self.key)} if seqs else {}
+        held = {entry.seq: entry.origin for entry in paced(self.store.entries(self.key))} if seqs else {}
         return ["program" if held.get(seq) == "host" else held.get(seq, "tool") for seq in seqs]
 
     def kept_facts(self) -> list[Fact]:

@@ -11,6 +11,7 @@ from heapq import heappop, heappush, heappushpop
 from itertools import accumulate
 from math import log
 
+from ...vm.values.metering import FEW, look, paced, works_on
 from .fact_graph import entities, folded
 from .fact_index import FactIndex, trigrams
 from .facts import PERSISTENT, archived, confidence
@@ -82,19 +83,21 @@ def rank(
 ) -> list[Found]:
     """The best k accepted hits, best first (M-10.12); `indexes`: all facts of the key that the caller sees, whose words say what
     is rare. `near`: what the vector of a persistent fact makes it worth."""
+    works_on(sum(map(len, indexes)))
     asked = _Query(indexes, frozenset(terms(query)))
     parts = [_Part(index, asked) for index in indexes if len(index)]
     best: list[tuple[float, int, int]] = []
     found: list[Found] = []
     least = (-1.0, 0, 0)  # what a hit must be before, once there are k: score, time, number negated
     for bound, most, (part, count, bits, _), left in _newest_first(_buckets(parts, near), now, half_life):
+        look()
         limit = round(most + SLACK, DIGITS)
         if k <= 0 or limit < least[0]:
             break
         if (limit, *part.first(left)) <= least:
             continue
         inflected = 1 - asked.inflected(count) / 2
-        for slot in slots_in(bits & part.index.bands.bits[left - 1] if left else bits):
+        for slot in paced(slots_in(bits & part.index.bands.bits[left - 1] if left else bits), FEW):
             fact = part.fact(slot)
             factor = recency(fact, now, half_life) * fact.c0
             if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.id) <= least:  # nearly all end here
@@ -284,7 +287,7 @@ def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
     wanted = folded(entity)
     names: dict[str, str] = {}
     shared: Counter[str] = Counter()
-    for fact in facts:
+    for fact in paced(facts, FEW):
         held = entities(fact)
         for other, name in held.items():
             names.setdefault(other, name)

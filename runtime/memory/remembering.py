@@ -6,6 +6,7 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 
 from __future__ import annotations
 
+from ...vm.values.metering import works_on
 from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
@@ -124,7 +125,9 @@ class Facts:
         self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": degraded})
 
     def neighbors(self, entity: str) -> list[tuple[str, int]]:
-        return neighbors(self.all(), entity)
+        facts = self.all()
+        works_on(len(facts))
+        return neighbors(facts, entity)
 
     # ------------------------------------------------------------ writing
 

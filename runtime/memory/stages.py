@@ -6,6 +6,7 @@ a copy for showing; entries are never written. Must not know: windows, budgets, 
 
 from __future__ import annotations
 
+from ...vm.values.metering import look, paced
 from ..records import Msg
 from .entries import Entry
 from .terms import jaccard, terms
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .policy import Policy
     from .tokens import TokenCounter
 
+LIKENED = 16  # turns that one is compared with between two looks: their words may be thousands
 CLIPPED = " [clipped]"
 
 
@@ -76,9 +78,10 @@ def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int], left_
     """M-4.7: from newest to oldest, a turn like a newer shown one is hidden."""
     newer: list[frozenset[str]] = []
     for turn in _by_turn(units):
+        look()
         words = frozenset(word for unit in turn for entry in unit for word in terms(entry.message.content))
         stays = not words or turn[0][0].turn in pinned_turns or any(unit[0].message.calls for unit in turn)
-        if not stays and any(jaccard(words, other) >= similar for other in newer):
+        if not stays and any(jaccard(words, other) >= similar for other in paced(newer, LIKENED)):
             left_out["prune"] = left_out.get("prune", 0) + sum(map(len, turn))
             continue
         if words:

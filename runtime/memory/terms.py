@@ -84,4 +84,5 @@ def _is_unspaced(character: str) -> bool:
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)
+    both = len(one & other)
+    return both / (len(one) + len(other) - both)

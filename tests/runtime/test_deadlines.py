@@ -39,6 +39,38 @@ def test_a_deadline_within_a_built_in(name: str, tier: Any) -> None:
     assert late < LATE
 
 
+STORES = {
+    "turns": 'loop { let _ = m.turns().len(); }',
+    "dump": "loop { let _ = m.dump().len(); }",
+    "entries": "loop { let _ = m.entries().len(); }",
+    "view": 'loop { let _ = m.view("x").len(); }',
+    "prune": 'for i in 0..200 { q.append("user", "word ${i} ".repeat(200)); } loop { let _ = q.view("x"); }',
+    "keys": "loop { let _ = h.keys().len(); }",
+    "search": 'loop { let _ = l.query().from_identifier("word").len(); }',
+}
+FILLED = """
+memory m: Memory = Memory::new();
+memory q: Memory = Memory::new().prune(similar: 0.5);
+hashmap h: HashMap<String, Int> = HashMap::new();
+ledger l: Ledger = Ledger::new();
+pub fn fill() {
+    for i in 0..3000 { m.append("user", "word ${i} ".repeat(50)); h.set("k${i}", i); l.insert("word${i} here", ["k"], "v"); }
+}
+"""
+
+
+@pytest.mark.parametrize("name", sorted(STORES))
+def test_a_deadline_within_methods_of_stores(name: str) -> None:
+    program = concerto.compile(f"{FILLED} pub fn work() {{ {STORES[name]} }}")
+    with program.session(offline=True, budgets=concerto.Budgets(seconds=2)) as session:
+        session.call("fill")
+        started = time.monotonic()
+        with pytest.raises(concerto.Panic) as caught:
+            session.call("work")
+        assert caught.value.code == "P102"
+    assert time.monotonic() - started - 2 < LATE
+
+
 def test_a_deadline_where_nothing_else_can_run() -> None:
     """An asynchronous session that computes holds its event loop; the clock is looked at beside it."""
     program = concerto.compile("fn main() { let mut n = 0; loop { n = (n + 1) % 1000; } }")

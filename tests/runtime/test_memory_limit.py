@@ -48,6 +48,9 @@ GROWING = {
     "hashmap": 'let mut i = 0; loop { store.set("k${i}", "a".repeat(10000 + i % 10)); i += 1; }',
     "memory": 'let mut i = 0; loop { log.append("user", "a".repeat(10000 + i % 10)); i += 1; }',
     "tasks": "grow(0, b)",
+    "mapped tuples": "loop { b.push((0..900000).to_array().map(|x| (x, x))); }",
+    "mapped arrays": "loop { b.push((0..900000).to_array().map(|x| [x, x])); }",
+    "zipped": "let a = (0..900000).to_array(); loop { b.push(a.zip(a)); }",
 }
 DECLARED = """
 struct P { x: Int, y: Float }
@@ -71,7 +74,7 @@ def grown(name: str, tier: str) -> tuple[str, int]:
     return code, int(size)
 
 
-FEW = ("long Strings", "structs", "maps", "JSON", "emits", "holes")
+FEW = ("long Strings", "structs", "maps", "JSON", "emits", "holes", "mapped tuples")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by /proc")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 1024  # items or characters; who works on fewer costs what its instruction costs (G-6.6)
+FEW = 128  # items that cost several microseconds each between two looks
 STRIDE = 4096  # items of Python's own pace between two looks: a millisecond
 BLOCK = 1 << 18  # characters or items of C's pace between two looks: as long at worst
 
@@ -79,6 +80,15 @@ def look() -> None:
 def spend(items: int) -> None:
     """Charges the run for work on so many items, `LARGE` or more, before it is done; and looks."""
     _thread.meter.spend(items)
+
+
+def works_on(items: int) -> None:
+    """Looks, and charges the run for work on so many items if they are `LARGE` or more: what a method of a store does first."""
+    meter = _thread.meter
+    if items >= LARGE:
+        meter.spend(items)
+    elif meter.attention:
+        meter.attend()
 
 
 def made(items: int) -> None:

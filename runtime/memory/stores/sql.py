@@ -6,6 +6,7 @@ A store of a kind says how to connect, begin and translate its driver's errors. 
 
 from __future__ import annotations
 
+from ....vm.values.metering import FEW, paced
 from ..errors import MemoryFailure, conflict, corrupt, newer_version
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
@@ -203,7 +204,7 @@ class SqlStore:
         if newest:
             rows.reverse()
         with self._decoding("entry", key):
-            return [entry_of_row(row) for row in rows]
+            return [entry_of_row(row) for row in paced(rows, FEW)]
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         statement = f"SELECT {TURN_COLUMNS} FROM turn WHERE key = ? AND n >= ? ORDER BY n"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
+from itertools import islice
 from operator import attrgetter
 
+from ....vm.values.metering import STRIDE, look
 from ...records import Msg
 from ..entries import Entry
 from ..errors import conflict
@@ -105,13 +107,16 @@ class VolatileLog:
             return
         head = self.stored
         seq, turn = head.next + self.fresh - len(self.noted), head.turns + self.fresh - len(self.noted)
-        made = []
+        made: list[Entry] = []
         tokens = 0
-        for number, (role, content, at) in enumerate(self.noted):
-            message = Msg(role, content)
-            counted = count_message(message)
-            tokens += counted
-            made.append(Entry(seq + number, turn + number, message, tokens=counted, at=int(at * 1000)))
+        notes = enumerate(self.noted)
+        while len(made) < len(self.noted):
+            look()
+            for number, (role, content, at) in islice(notes, STRIDE):
+                message = Msg(role, content)
+                counted = count_message(message)
+                tokens += counted
+                made.append(Entry(seq + number, turn + number, message, tokens=counted, at=int(at * 1000)))
         self.stored = Head(
             head.version + self.fresh, head.next + self.fresh, head.turns + self.fresh, head.length + len(made),
             head.tokens + tokens, made[-1].at,
