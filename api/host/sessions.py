@@ -106,7 +106,7 @@ class Session:
         if method not in declared.get(tool, ()):
             known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
             raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {known}")
-        self._require_parameters(tool, method, fn)
+        self._require_parameters(tool, method, fn, {"context": None} if context else {})
         place = f"the result of {tool}.{method}"
 
         async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run, around: Callable[[], Any]) -> Any:
@@ -119,7 +119,7 @@ class Session:
 
         self._session.host.tools[tool, method] = handle
 
-    def _require_parameters(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
+    def _require_parameters(self, tool: str, method: str, fn: Callable[..., Any], named: dict[str, Any]) -> None:
         """TypeError for what is no function, or takes other arguments than the method."""
         if not callable(fn):
             raise TypeError(f"register_tool: {tool}.{method} is taken by a function, not by {fn!r}")
@@ -130,7 +130,7 @@ class Session:
         except (TypeError, ValueError):  # of a function that is written in C
             return
         try:
-            signature.bind(*[None] * given)
+            signature.bind(*[None] * given, **named)
         except TypeError as refused:
             what = "1 argument" if given == 1 else f"{given} arguments"
             raise TypeError(f"register_tool: {tool}.{method} has {what}, which fn{signature} does not take: {refused}") from None

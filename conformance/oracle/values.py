@@ -58,7 +58,8 @@ class Fn(namedtuple("Fn", "name arity call")):
 OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result")]  # in place of declarations
 NONE = Case(OPTION, "None")
 FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env", "Io", "Date"]
-PARENTS = {"Error": "", **dict.fromkeys(["SchemaError", "ConnectionError", "TimeoutError", "BudgetError"], "AgentError")}
+PARENTS = {"Error": "",
+    **dict.fromkeys(["SchemaError", "ConnectionError", "TimeoutError", "BudgetError"], "AgentError")}
 PARENTS |= {f"{name}Error": "Error" for name in FAMILIES}
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
 KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function", bytes: "Bytes"}

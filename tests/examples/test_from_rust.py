@@ -9,8 +9,8 @@ ANSWERS = {
     "assistant": "[emit:answer] offline: What is ownership?\n"
     "[emit:answers] offline: What is Rust? / offline: How does its borrow checker work?\n[emit:history_length] 4\n",
     "settings": '[emit:port] 8080\n[emit:failed] no port: not an Int: "http"\n',
-    "triage": "[emit:rows] [{\"ticket\": The export crashes, \"category\": bug, \"urgency\": 1}, "
-    "{\"ticket\": Please add a dark mode, \"category\": bug, \"urgency\": 1}]\n",
+    "triage": '[emit:rows] [{"ticket":"The export crashes","category":"bug","urgency":1},'
+    '{"ticket":"Please add a dark mode","category":"bug","urgency":1}]\n',
 }
 HINTS = {"W0020", "W0021"}
 PROGRAMS = sorted((EXAMPLES / "from_rust").glob("*.conc"))

@@ -200,3 +200,9 @@ def test_calls_draw_on_the_account(bench, finish):
     assert finish(execute(made.services, settings, "abcd", run_id="1")).cost == 11.0
     assert made.services.purse.accounts[0].used == [7, 11.0, 1]
     assert (made.metrics.estimated_cost, made.metrics.total_tokens) == (11.0, 7)
+
+
+@pytest.mark.parametrize(("variant", "code"), [("Tokens", "P401"), ("Cost", "P402"), ("Unpriced", "P403")])
+def test_where_no_result_carries_it_a_spent_budget_is_a_panic(variant, code):
+    panic = BudgetSpent(variant, "the budget is spent", "m").panic()
+    assert (panic.code, panic.message) == (code, "the budget is spent")

@@ -13,7 +13,7 @@ from concerto.vm.link import Program
 from concerto.vm.load import load_image
 from concerto.vm.values import sharing
 
-from .test_opcode_coverage import instant
+from .test_opcode_coverage import Clock
 
 PROGRAM = """
 struct Bag { items: Array<Int> = [] }
@@ -59,9 +59,10 @@ def copied(place: str, rounds: int, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def run(program: Program) -> None:
     emits: list[str] = []
+    clock = Clock()
     host = Host(
-        emit=lambda channel, value, by_runtime: emits.append(channel), print=lambda text: None, env={}, now=lambda: 0.0,
-        sleep=instant, random=lambda: 0.5, offline=True,
+        emit=lambda channel, value, by_runtime: emits.append(channel), print=lambda text: None, env={}, now=clock.now,
+        sleep=clock.sleep, random=lambda: 0.5, offline=True,
     )  # fmt: skip
     run_offline(Session(program, host))
     assert emits == ["end"]

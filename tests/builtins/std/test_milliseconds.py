@@ -12,7 +12,7 @@ from concerto.compiler.pipeline import compile_source
         ("std::time::sleep(0.5)", "it counts milliseconds: `500`"),
         ("std::time::sleep(1.25)", "it counts milliseconds: `1250`"),
         ("let pause = 0.5; std::time::sleep(pause)", "it counts milliseconds: `(pause * 1000.0) as Int`"),
-        ("let n: Int = 0.5; std::time::sleep(n)", "cast it: `as Int`"),
+        ("let n: Int = 0.5; std::time::sleep(n)", "cast it: `as Int` drops the fraction, `.round()` rounds"),
     ],
 )
 def test_help(call: str, help: str) -> None:
