@@ -79,7 +79,7 @@ class SessionLoop(asyncio.SelectorEventLoop):
 
     def _write_to_self(self) -> None:
         self._late.wake()
-        if self._late.real is not None:
+        if self._late.real is not None and hasattr(self, "_csock"):  # another thread may ask while the pipe is being opened
             super()._write_to_self()  # type: ignore[misc]
 
     def _close_self_pipe(self) -> None:
