@@ -6,7 +6,11 @@ from __future__ import annotations
 
 MODULES: dict[str, str] = {
     **dict.fromkeys(("Math", "Random", "random"), "math"),
-    **dict.fromkeys(("Date", "datetime", "Instant"), "time"),
+    **dict.fromkeys(("Date", "datetime", "DateTime", "chrono", "zoneinfo"), "date"),
+    **dict.fromkeys(("Instant", "perf_counter"), "time"),
+    **dict.fromkeys(("base64", "binascii", "hex"), "encoding"),
+    **dict.fromkeys(("URL", "URLSearchParams"), "url"),
+    **dict.fromkeys(("stdin", "readline", "bufio"), "io"),
     **dict.fromkeys(("JSON", "serde_json"), "json"),
     **dict.fromkeys(("os", "process", "sys", "dotenv"), "env"),
     **dict.fromkeys(("path", "pathlib", "File"), "fs"),

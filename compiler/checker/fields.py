@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..field_words import FIELD_WORDS
+from ..resolver.everyday import VALUES
 from ..resolver.spelling import nearest
 from ..types import ANY, FLOAT, INT, STRING, Type, array, map_
 
@@ -63,11 +64,11 @@ def one_of(*members: str) -> Rule:
 
 
 def _like(value: object, members: Sequence[str]) -> str:
-    """The member that was meant."""
+    """The member that was meant: what stands for the word elsewhere, else the nearest."""
     if not isinstance(value, str):
         return members[0]
-    elsewhere = {"sse": "http", "streamable-http": "http", "streamable_http": "http"}.get(value, "")
-    return elsewhere if elsewhere in members else nearest(value, members) or members[0]
+    elsewhere = next((word for word in VALUES.get(value, ()) if word in members), None)
+    return elsewhere or nearest(value, members) or members[0]
 
 
 def _is_address(value: object) -> bool:
@@ -98,8 +99,7 @@ RETRY_ON = ("rate_limit", "server", "connection", "timeout")
 RETRY_CLASSES = Rule(
     array(STRING), "a subset of " + ", ".join(f'"{r}"' for r in RETRY_ON),
     lambda value: isinstance(value, list) and set(value) <= set(RETRY_ON),
-    lambda value: str([next((r for r in RETRY_ON if str(v).startswith(r)), None) or _like(v, RETRY_ON) for v in _items(value)])
-    .replace("'", '"'),
+    lambda value: "[" + ", ".join(f'"{_like(v, RETRY_ON)}"' for v in _items(value)) + "]",
 )  # fmt: skip
 STRUCTURED = one_of(*FIELD_WORDS["structured"])
 
