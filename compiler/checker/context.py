@@ -34,7 +34,7 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, STRING, Generic, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import MILLISECONDS, explain, milliseconds_help, number_help
 from .open_types import learn
 from .privacy import ModuleMap
@@ -59,6 +59,11 @@ class Expected(NamedTuple):
         return self.type is not None and is_complete(self.type)
 
 
+# What a `.` may follow without brackets.
+_SIMPLE = (
+    ast.PathExpr, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Call, ast.MethodCall, ast.StringLiteral, ast.ArrayExpr,
+    ast.MapExpr, ast.Propagate, ast.Interpolation, ast.IntLiteral,
+)  # fmt: skip
 FREE = Expected()
 DISCARD = Expected(used=False)
 
@@ -294,6 +299,14 @@ class Checker:
             help=f"to keep its kind, write `{kind}` where `String` stands; for the message alone, `.message`",
         )  # fmt: skip
 
+    def _branch_help(self, node: ast.Expr, joined: Type, found: Type) -> str:
+        """What makes two branches agree, where one of them is a text."""
+        written = self.text(node.result if isinstance(node, ast.Block) and node.result is not None else node)[1:-1]
+        if STRING in (joined, found) and not isinstance(joined, (Generic, Nilable)) and not isinstance(found, (Generic, Nilable)):
+            other = f": write `\"${{{written}}}\"`" if joined == STRING and '"' not in written and "…" not in written else ""
+            return f"make both a String with `\"${{…}}\"`{other}, or end each with `;`"
+        return "convert one of them, or end each with `;`"
+
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
         """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""
         return self.value(node, expected) if expected.concrete else self.infer(node, expected)
@@ -306,7 +319,7 @@ class Checker:
             if wider is None:
                 self.report(
                     code, node.span, f"the branches disagree: `{joined}` and `{found}`",
-                    help="convert one of them, or end each with `;`",
+                    help=self._branch_help(node, joined, found),
                 )
                 return ERRONEOUS
             joined = wider
@@ -395,6 +408,12 @@ class Checker:
         if isinstance(node, (ast.For, ast.While)):
             return "the loop has no value; end with a value or `return`"
         return f"`nil` is a value of `{nilable(wanted)}`"
+
+    def operand(self, node: ast.Node, stand_in: str) -> str:
+        """A node as it is written, to be put before a `.` or into brackets; `stand_in` for what is long or needs brackets."""
+        written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
+        simple = isinstance(node, _SIMPLE) and len(written) <= 40 and "`" not in written
+        return written if simple else stand_in
 
     def text(self, node: ast.Node) -> str:
         """A node as it is written, for messages; long ones are cut."""

@@ -125,10 +125,14 @@ def _let(c: Checker, node: ast.Let) -> bool:
     return found == NEVER
 
 
+# Whose open side the first use says.
+WAITING = ("Array", "Map", "Set", "Stack", "Queue", "Option")
+
+
 def _waits(c: Checker, node: ast.Let, found: Type) -> bool:
-    """A variable for an Array or Map with an open side, whose type the first use says (L-3.2.8)."""
-    collection = isinstance(found, Generic) and found.name in ("Array", "Map") and found.is_open
-    if not (collection and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
+    """A variable for a collection or Option with an open side, whose type the first use says (L-3.2.8)."""
+    waiting = isinstance(found, Generic) and found.name in WAITING and found.is_open
+    if not (waiting and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
         return False
     bind_irrefutable(c, node.pattern, found)
     local = node.pattern.binding

@@ -10,7 +10,7 @@ from ...vm.builtins import Row
 from ...vm.schema import tool_name
 from .. import ast
 from ..decisions import BuiltinCall
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from ..symbols import FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
 from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, OPEN, TOOL_REF, Nilable, Nominal, Type
@@ -148,7 +148,7 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
         if name not in parameters:
             c.report(
                 "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
-                help=did_you_mean(name, parameters) or "name one of its parameters",
+                help=did_you_mean(name, parameters) or listed("its parameters", [*parameters]) or "it has no parameters: remove the line",
             )
         elif name in texts:
             c.report(
