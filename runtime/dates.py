@@ -132,7 +132,7 @@ class _Reader:
         self.at = 0
 
     def fault(self, expected: str) -> Fault:
-        return Fault("Invalid", f"not a date: expected {expected}", self.source, self.at)
+        return Fault("Invalid", f"not a date: \"{self.source}\": expected {expected}", self.source, self.at)
 
     def digits(self, count: int, what: str) -> int:
         found = self.source[self.at : self.at + count]

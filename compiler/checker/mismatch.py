@@ -174,7 +174,9 @@ def explain(found: Type, wanted: Type) -> str | None:
             return f"write `.execute_with_schema<{wanted}>(…)?` for a schema, `.execute(…)?.text` for its text"
         case _, Generic(name="Array") if wanted == array(MESSAGE) and found == STRING:
             return "write `.execute(…)`, which takes a String"
-        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY) and generic_name(found) not in ("Array", "Option", "Result"):
+        case Generic(name="Array" | "Option" | "Result"), Generic(name="Array"):
+            return None
+        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY):
             return "write it in brackets: `[…]`"
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
             return f"write `… ?? {default_of(wanted)}` for a default, `…?` to hand the absence on, or `match`"

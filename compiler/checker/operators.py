@@ -85,8 +85,7 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
     elif help is None and NIL in (left, right):
         help = "a function without `-> T` returns nothing, which is `nil`"
     elif help is None and operator == "*" and is_text(left) and right == INT:
-        operands = (node.left, node.right) if isinstance(node, ast.Binary) else None
-        help = f"write `{c.operand(operands[0], 'text')}.repeat({c.text(operands[1])[1:-1]})`" if operands else "write `text = text.repeat(n)`"
+        help = f"write `{_with_operands(c, node, 'xs.repeat(ys)')}`"
     elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
         help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
     elif help is None and operator in ORDER and left == BOOL:

@@ -148,7 +148,7 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
         if name not in parameters:
             c.report(
                 "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
-                help=did_you_mean(name, parameters) or listed("its parameters", [*parameters]) or "it has no parameters: remove the line",
+                help=did_you_mean(name, parameters) or listed("its parameters", [*parameters]) or "remove it: there are none",
             )
         elif name in texts:
             c.report(
