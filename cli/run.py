@@ -11,7 +11,7 @@ from .inputs import load_program, project_folder, project_permissions, read, sho
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .terminal import failure_line, payload_text, shown
+from .terminal import Progress, failure_line, payload_text, shown
 from .watch import add_watch
 
 TYPE_CHECKING = False
@@ -132,7 +132,8 @@ def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
         if arguments.debug:
             print(shown(line, sys.stderr), file=sys.stderr)
 
-    return CodeCache(os.path.join(base, "concerto", "code"), tell)
+    progress = Progress(quiet=arguments.quiet)
+    return CodeCache(os.path.join(base, "concerto", "code"), tell, progress.line if progress.wanted else None)
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .json_sizes import check_size
+from .lookalikes import unfilled_places
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .prompts import check_prompt
@@ -306,6 +307,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = ConstructorCall(matched.values, matched.order, name)
     else:
         node.target = BuiltinCall(matched.values, matched.order, "", name)
+        unfilled_places(c, name, node.arguments)
         if name in ("assert_eq", "assert_ne"):
             lift_asserted(c, name, matched.values[0], matched.values[1], node.span)
     return found

@@ -13,6 +13,7 @@ from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, StructSymbol, Symbol
 from ..types import Nilable, Nominal, Tuple, Type
 from .constants import Fault, NotConstant, fold, size_of
 from .context import Checker, Expected, Target
+from .lookalikes import quoted_type
 from .ordering import in_order
 from .relations import ERRONEOUS
 from .types import alias_type, written_type
@@ -74,6 +75,7 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
             continue
         seen[name] = field.name.span
         found.append((name, written_type(c, field.type), field.default, False))
+        quoted_type(c, field)
     return found
 
 
