@@ -6,6 +6,7 @@ Must not know: patterns' rules beyond `check_pattern` and `irrefutable`; errors 
 from __future__ import annotations
 
 from .. import ast
+from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import Local
@@ -119,10 +120,22 @@ def _let(c: Checker, node: ast.Let) -> bool:
         bind_irrefutable(c, node.pattern, annotated)
         return found == NEVER
     found = c.infer(node.value)
+    if found == NIL:
+        _changed_in_place(c, node)
     if _waits(c, node, found):
         return False
     bind_irrefutable(c, node.pattern, _settled(c, node, found))
     return found == NEVER
+
+
+def _changed_in_place(c: Checker, node: ast.Let) -> None:
+    """L-4.7.23: `let ys = xs.sort();` binds nil, what was sorted is `xs`."""
+    value = node.value
+    if isinstance(value, ast.MethodCall) and isinstance(value.target, BuiltinCall) and value.target.mutates:
+        whole = c.operand(value.receiver, "the value")
+        message = f"{_bound(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
+        help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `let mut {_name(node.pattern)} = {whole};`"
+        c.report("W0024", node.span, message, help=help)
 
 
 # Whose open side the first use says.
