@@ -51,7 +51,7 @@ from .relations import ERRONEOUS, is_text
 from .schemas import instance_fault
 from .signatures import Formal
 from .standard import collection_arguments, std_call
-from .stores import FORMS
+from .stores import store_help
 from .tasks import race
 from .testing import refuse_test
 from .tools import private_tool_method
@@ -284,12 +284,13 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
         return c.report(
-            "E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = Memory::new();"
+            "E4501", node.span, "a memory is made by its declaration only",
+            help=f"at the top of the file, outside of functions: `memory log: Memory = {c.text(node)[1:-1]};`",
         )
     owner, _, member = name.partition("::")
     if owner in STORES and member:
         infer_all(c, node.arguments)
-        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[owner])
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=store_help(owner))
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)

@@ -134,7 +134,8 @@ def _changed_in_place(c: Checker, node: ast.Let) -> None:
     if isinstance(value, ast.MethodCall) and isinstance(value.target, BuiltinCall) and value.target.mutates:
         whole = c.operand(value.receiver, "the value")
         message = f"{_bound(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
-        help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `let mut {_name(node.pattern)} = {whole};`"
+        copy = f"let mut {_name(node.pattern)} = {whole};"
+        help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `{copy}`"
         c.report("W0024", node.span, message, help=help)
 
 

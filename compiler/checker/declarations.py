@@ -70,7 +70,7 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
         if name in seen:
             c.report(
                 "E2014", field.name.span, f"field `{name}` of `{owner}` is declared twice", first=seen[name],
-                help="remove or rename one of them",
+                help=f"remove {c.text(field)}, or rename it",
             )
             continue
         seen[name] = field.name.span

@@ -12,7 +12,7 @@ from ..symbols import StructSymbol
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .comparisons import comparable, lift
 from .context import FREE, Checker, Expected, ExpressionRule
-from .mismatch import absent_help, condition_help, negated_help
+from .mismatch import absent_help, condition_help, negated_help, number_help
 from .propagation import cast_fails
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
@@ -85,7 +85,9 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
     elif help is None and NIL in (left, right):
         help = "a function without `-> T` returns nothing, which is `nil`"
     elif help is None and operator == "*" and is_text(left) and right == INT:
-        help = f"write `{_with_operands(c, node, 'xs.repeat(ys)')}`"
+        literal = node.left.value if isinstance(node, ast.Binary) and isinstance(node.left, ast.StringLiteral) else ""
+        number = number_help(literal, INT) if literal.isdecimal() else None
+        help = number or f"write `{_with_operands(c, node, 'xs.repeat(ys)')}`"
     elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
         help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
     elif help is None and operator in ORDER and left == BOOL:

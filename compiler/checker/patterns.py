@@ -114,7 +114,7 @@ def _arms_of(node: ast.Pattern, type_: Type) -> str:
         case Simple(name="Bool"):
             return "write `true` or `false`"
         case Simple() if isinstance(node, (ast.TuplePattern, ast.ArrayPattern, ast.StructPattern)):
-            return f"a `{type_}` has no parts: write one name"
+            return f"`{type_}` has no parts: write one name"
         case Simple():
             return "write a value of it, a range `1..=5`, or a name for the whole"
     return "write a name for the whole, or its variants and fields"

@@ -32,7 +32,7 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
         if name in seen:
             c.report(
                 "E4021", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name],
-                help="remove or rename one of them",
+                help=f"remove {c.text(field)}, or rename it",
             )
             continue
         seen[name] = field.name.span

@@ -1,4 +1,7 @@
-"""Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`, and `check_free_answer` for answers without a signature. Must not know: mocks of models, what a mock answers."""
+"""Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`, and `check_free_answer` for answers without a signature.
+
+Must not know: mocks of models, what a mock answers.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ def _copied_help(node: ast.Expr) -> str | None:
     """For `orders.get("a").price = 1`: what a call gives is a copy."""
     inner = node
     while isinstance(inner, (ast.GroupExpr, ast.Propagate, ast.FieldAccess, ast.TupleAccess, ast.Index)):
-        inner = getattr(inner, "receiver", None) or getattr(inner, "inner", None) or inner.operand
+        if isinstance(inner, ast.GroupExpr):
+            inner = inner.inner
+        else:
+            inner = inner.operand if isinstance(inner, ast.Propagate) else inner.receiver
     if not isinstance(inner, (ast.MethodCall, ast.Call)) or inner is node:
         return None
     if isinstance(inner, ast.MethodCall) and inner.name.text == "get":

@@ -39,7 +39,8 @@ async def perform(run: Running, effect: Effect) -> Any:
         except Panic as panic:  # what a host answers is no fault of the program (O-0.9)
             return _failed("WrongAnswer", f"the answer on {emit.channel}: {panic.message}", emit)
     except NoListener:
-        hint = "; in a test write `mock emit { " + emit.channel + ": … }`" if EMITS in run.state and emit.channel.isidentifier() else ""
+        testing = EMITS in run.state and emit.channel.isidentifier()
+        hint = f"; in a test write `mock emit {{ {emit.channel}: … }}`" if testing else ""
         return _failed("NoListener", f"nobody answers emits on {emit.channel}{hint}", emit)
     except TimeoutError:
         return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
