@@ -94,6 +94,6 @@ def test_a_date_that_a_pattern_would_read_says_so() -> None:
             with pytest.raises(concerto.ProgramError, match=re.escape(f'not a date: "{text}" ({part})')):
                 session.call("read", text, "")
         with pytest.raises(concerto.ProgramError, match="no time zone: '%d.%m.%Y'; a pattern is named"), concerto.compile(
-            'pub fn f() -> Result<Int, DateError> { std::date::parse("5.3.2030", "%d.%m.%Y").map(|_| 1) }'
+            'pub fn f() -> Result<Int, DateError> { std::date::parse("2030-03-05", "%d.%m.%Y").map(|_| 1) }'
         ).session() as positional:
             positional.call("f")
