@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import concerto
 import pytest
 from concerto.cli.verbs import BY_NAME, Verb
 from concerto.compiler.manifest import Manifest
@@ -93,3 +94,15 @@ def test_the_prompt_shows_what_the_guide_says() -> None:
     ended = subprocess.run(command, input=entered, capture_output=True, text=True, check=False, env=dict(os.environ))
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == [line for line in shown.splitlines() if line not in typed]
+
+
+def tests_of_the_guide() -> list[tuple[str, str]]:
+    """The blocks that hold tests: `conformance/run.py` runs those with a `main`."""
+    blocks = [(page.name, block) for page in PAGES for block in re.findall(r"```concerto\n(.*?)```", page.read_text("utf-8"), re.S)]
+    return [(name, block) for name, block in blocks if "@test" in block]
+
+
+@pytest.mark.parametrize(("name", "block"), tests_of_the_guide())
+def test_the_tests_of_the_guide_pass(name: str, block: str) -> None:
+    report = concerto.compile(block).test()
+    assert report.tests and not report.failed, [(one.description, one.failure) for one in report.tests]
