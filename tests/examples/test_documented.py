@@ -23,6 +23,7 @@ GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PAGES = [ROOT / "README.md", *GUIDES]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(examples/[\w./]+)`")
+BLOCK = re.compile(r"```concerto\n(.*?)```", re.S)
 LINK = re.compile(r"\]\(([\w./-]+\.md)\)")
 
 
@@ -96,13 +97,13 @@ def test_the_prompt_shows_what_the_guide_says() -> None:
     assert ended.stdout.splitlines() == [line for line in shown.splitlines() if line not in typed]
 
 
-def tests_of_the_guide() -> list[tuple[str, str]]:
+def _blocks_of_tests() -> list[tuple[str, str]]:
     """The blocks that hold tests: `conformance/run.py` runs those with a `main`."""
-    blocks = [(page.name, block) for page in PAGES for block in re.findall(r"```concerto\n(.*?)```", page.read_text("utf-8"), re.S)]
+    blocks = [(page.name, block) for page in PAGES for block in BLOCK.findall(page.read_text(encoding="utf-8"))]
     return [(name, block) for name, block in blocks if "@test" in block]
 
 
-@pytest.mark.parametrize(("name", "block"), tests_of_the_guide())
+@pytest.mark.parametrize(("name", "block"), _blocks_of_tests())
 def test_the_tests_of_the_guide_pass(name: str, block: str) -> None:
     report = concerto.compile(block).test()
     assert report.tests and not report.failed, [(one.description, one.failure) for one in report.tests]
