@@ -33,14 +33,7 @@ def read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise exits.Exit(exits.NO_INPUT, f"cannot read {path}: {error.strerror or error}{_as_argument(path)}") from None
-
-
-def _as_argument(path: str) -> str:
-    """Of a word that is no file, in a project: it was meant for the program."""
-    if "." in path or os.sep in path or not os.path.isfile("Concerto.toml") or sys.argv[1:2] != ["run"]:
-        return ""
-    return f"; arguments of the program stand behind --: `concerto run -- {path}`"
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _standard_input() -> bytes:

@@ -86,7 +86,15 @@ def seconds(word: str) -> float:
     return value
 
 
+def _refuse_word(file: str) -> None:
+    """A word that is no file, in a project, was meant for the program."""
+    if not os.path.splitext(file)[1] and os.path.isfile("Concerto.toml") and not os.path.exists(file) and file != "-":
+        way = f"arguments of the program stand behind --: `concerto run -- {file}`"
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {file}: No such file or directory; {way}")
+
+
 def execute(arguments: argparse.Namespace) -> int:
+    _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: error[E1013]: no main function to run; add `fn main() {{ }}`")
