@@ -143,7 +143,10 @@ WRITTEN = [
     ("std::io::flush();", "E1004", "leave it out: what is printed goes out at once"),
     ('let o: Option<String> = None; match o { "a" => {}, _ => {} };', "E3003", 'write `Some("a")`'),
     ('let ok: Bool = emit("approve", 1)?; println(ok);', "E2041", 'for the answer of the host write `await emit("approve", 1)?`'),
-    (MODEL + '{ let _r = M.execute("a", temperature: 0.2); }', "E2007", "it is a field of the model: `model M { …, temperature: … }`"),
+    (
+        MODEL + '{ let _r = M.execute("a", temperature: 0.2); }', "E2007",
+        "it is a field of the model: `model M { …, temperature: … }`",
+    ),
     (
         "fn f(id: String) -> Result<Int, ToolError> { Err(id) } fn main() { println(f(\"a\")); }", "E2023",
         "make an error: `ToolError::new(…)`",
