@@ -34,8 +34,8 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import FLOAT, INT, NEVER, NIL, STRING, Generic, Implementation, Nilable, Nominal, Type, bare, option
-from .mismatch import MILLISECONDS, explain, milliseconds_help, number_help
+from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
+from .mismatch import MILLISECONDS, branches_help, explain, milliseconds_help, number_help
 from .open_types import learn
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
@@ -299,14 +299,6 @@ class Checker:
             help=f"to keep its kind, write `{kind}` where `String` stands; for the message alone, `.message`",
         )  # fmt: skip
 
-    def _branch_help(self, node: ast.Expr, joined: Type, found: Type) -> str:
-        """What makes two branches agree, where one of them is a text."""
-        written = self.text(node.result if isinstance(node, ast.Block) and node.result is not None else node)[1:-1]
-        if STRING in (joined, found) and not isinstance(joined, (Generic, Nilable)) and not isinstance(found, (Generic, Nilable)):
-            other = f": write `\"${{{written}}}\"`" if joined == STRING and '"' not in written and "…" not in written else ""
-            return f"make both a String with `\"${{…}}\"`{other}, or end each with `;`"
-        return "convert one of them, or end each with `;`"
-
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
         """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""
         return self.value(node, expected) if expected.concrete else self.infer(node, expected)
@@ -319,7 +311,7 @@ class Checker:
             if wider is None:
                 self.report(
                     code, node.span, f"the branches disagree: `{joined}` and `{found}`",
-                    help=self._branch_help(node, joined, found),
+                    help=branches_help(joined, found, self.text(node)[1:-1]),
                 )
                 return ERRONEOUS
             joined = wider

@@ -145,6 +145,15 @@ def milliseconds_help(node: ast.Expr, text: str) -> str:
     return f"it counts milliseconds: `({text} * 1000.0) as Int`"
 
 
+def branches_help(joined: Type, found: Type, written: str) -> str:
+    """What makes two branches agree, where one of them is a text; `written` is the one of type `found`."""
+    simple = not any(isinstance(type_, (Generic, Nilable)) for type_ in (joined, found))
+    if STRING not in (joined, found) or not simple:
+        return "convert one of them, or end each with `;`"
+    shown = joined == STRING and not set(written) & set("\"…{")
+    return f"make both a String: `\"${{{written if shown else '…'}}}\"`, or end each with `;`"
+
+
 def explain(found: Type, wanted: Type) -> str | None:
     """What usually helps when `found` stands where `wanted` is expected."""
     match found, wanted:
