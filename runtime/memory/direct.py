@@ -154,12 +154,14 @@ def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.fork(name)
-    return MemoryRef(ref.name, name, ref.key)
+    if ref.life is not None:
+        ref.life.branches.add(name)
+    return ref.at_branch(name)
 
 
 def _branch(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.branch(name)
-    return MemoryRef(ref.name, name, ref.key)
+    return ref.at_branch(name)
 
 
 def _load(ref: MemoryRef, memory: Memory, text: str) -> None:

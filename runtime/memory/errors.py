@@ -106,6 +106,11 @@ def redaction_failed(reason: str) -> MemoryFailure:
     return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
 
 
+def wrong_bound(message: str, bound: str) -> MemoryFailure:
+    """A function of the key gave a bound that none is (M-2.17)."""
+    return MemoryFailure("Bound", message, bound=bound)
+
+
 def unnameable(kind: str) -> MemoryFailure:
     message = f"the {kind} of a fact holds what is not stored (what `redact` rewrites, or a secret): nothing was stored"
     return MemoryFailure("Redaction", f"{message}; call it by something else, such as an id")
