@@ -200,11 +200,13 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
         count = bound(c, bounds[0].value, "the bound of a memory", in_body=steps.is_value)
         if count is not FAILED:
             steps.found["retain"] = {"retain": count}
+            steps.places["retain"] = bounds[0].span
     if flags:
         found = c.value(flags[0].value, FREE) if steps.is_value else at_module_level(c, flags[0].value, FREE)
         value = folded(c, flags[0].value, "E4004") if found == BOOL else None
         if isinstance(value, bool):
             steps.found["tools"] = {"tools": True} if value else {}
+            steps.places["tools"] = flags[0].span
         elif found is not ERRONEOUS and value is not FAILED:
             c.report("E4004", flags[0].value.span, "`tools` is a constant Bool", help="write `true` or `false`")
 
