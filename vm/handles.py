@@ -221,9 +221,9 @@ def _check_role(role: Any) -> None:
         raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
 
 
-def memory_failure(failure: Exception) -> Panic:
+def memory_failure(failure: Any) -> Panic:
     """Of methods without Result (M-6.22)."""
-    return Panic("P451", str(failure))
+    return Panic(failure.panic, str(failure))
 
 
 def message_array(messages: Sequence[StoredMessage]) -> Array:

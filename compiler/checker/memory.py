@@ -47,6 +47,10 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
             "E4501", value.span, "a memory begins with `Memory::new(…)`", help="write `Memory::new()` or `Memory::new(20)`"
         )
         return
+    if constructor == "Memory::from":
+        help = f'write what it begins with below: `{symbol.name}.append("user", "…");`'
+        c.report("E4501", value.callee.span, "a declared memory begins with `Memory::new(…)`", help=help)
+        return
     steps = Steps(c, is_view=constructor == "Memory::of")
     if steps.is_view:
         symbol.of = _shown(c, symbol, value)
