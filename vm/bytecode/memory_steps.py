@@ -162,7 +162,8 @@ def steps(value: Any, limits: Limits) -> None:
 
 def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
     """What is wrong with bounds that a run gave a memory, beside those that are written: which, its value, and why (M-2.15)."""
-    for name, value in bounds.items():
+    for name in BOUNDS:
+        value = bounds.get(name)
         if value is not None and not is_count(value):
             return name, value, "it is an Int of at least 1, or nil"
     for name in ("retain", "window"):
