@@ -38,7 +38,7 @@ class CallFailure(Exception):
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
     @property
-    def panic(self) -> str:
+    def panic_code(self) -> str:
         """The panic of a method of a memory that gives no Result (M-6.22)."""
         return "P451"
 

@@ -446,7 +446,7 @@ class Session:
             self.machine.panicked(effect.task, panic)
             return
         except MemoryFailure as failure:  # of what no method of a program asked for
-            self.machine.panicked(effect.task, Panic(failure.panic, failure.message))
+            self.machine.panicked(effect.task, Panic(failure.panic_code, failure.message))
             return
         self.machine.resume(effect, value)
 

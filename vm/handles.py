@@ -223,7 +223,7 @@ def _check_role(role: Any) -> None:
 
 def memory_failure(failure: Any) -> Panic:
     """Of methods without Result (M-6.22)."""
-    return Panic(failure.panic, str(failure))
+    return Panic(failure.panic_code, str(failure))
 
 
 def message_array(messages: Sequence[StoredMessage]) -> Array:

@@ -139,9 +139,9 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
         "waiting_bounds",
-        "outside", "step_functions", "computed_bounds", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
         "open_lets", "filling",
-        "form_room", "form_sizes", "texts", "lints",
+        "form_room", "form_sizes", "texts", "lints", "computed_bounds",
     )  # fmt: skip
 
     def __init__(

@@ -109,7 +109,7 @@ def _from(c: Checker, value: MemoryValue) -> None:
     given = value.chain.arguments
     if len(given) != 1 or given[0].name is not None:
         infer_all(c, given)
-        message = f"`Memory::from` takes 1 argument, {len(given)} given" if len(given) != 1 else "`Memory::from` names no argument"
+        message = "`Memory::from` takes 1 argument without a name"
         c.report("E2006", value.chain.callee.span, message, help="Memory::from(messages).retain(20)")
         return
     if c.value(given[0].value, Expected(array(MESSAGE), place="`Memory::from`")) is not ERRONEOUS:
@@ -133,7 +133,8 @@ def _check_captures(c: Checker, symbol: MemorySymbol) -> None:
         if isinstance(said, StepFunction):
             local = captured(said.value)
             if local is not None:
-                message = f"a function of a memory step cannot use `{local.segments[0].text}`: it runs outside of the function around it"
+                name = local.segments[0].text
+                message = f"a function of a memory step cannot use `{name}`: it runs outside of the function around it"
                 c.report("E4522", local.span, message, help="compute it from the argument, or from a `const`")
         elif isinstance(said, (dict, list)):
             todo += said.values() if isinstance(said, dict) else said

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Bounds:
-    """`written`: the bounds that are constants; `computed`: gives those of the beginning of the program; `of_key`: functions of the
-    key by bound; `made`: the names of those a memory value is made with, None for a declared memory; `policy`: what the steps say
-    with bounds like these. `said`: all of it as the image has it, by which two declarations are compared."""
+    """`written`: the bounds that are constants; `computed`: gives those of the beginning of the program; `of_key`: functions of
+    the key by bound; `made`: the names of those a memory value is made with, None for a declared memory; `policy`: what the
+    steps say with bounds like these. `said`: all of it as the image has it, by which two declarations are compared."""
 
     __slots__ = ("memory", "written", "computed", "of_key", "made", "said", "_policy", "_known")
 

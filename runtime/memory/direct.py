@@ -56,7 +56,7 @@ def of_failure(method: str, failure: MemoryFailure) -> Any:
     """The Err of a method that gives a Result; the panic of another one (M-6.22)."""
     if method in RESULTS:
         return failed(failure)
-    raise Panic(failure.panic, failure.message) from None
+    raise Panic(failure.panic_code, failure.message) from None
 
 
 def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) -> Any:

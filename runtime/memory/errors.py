@@ -20,7 +20,7 @@ class MemoryFailure(CallFailure):
         super().__init__("MemoryError", variant, message, **fields)
 
     @property
-    def panic(self) -> str:
+    def panic_code(self) -> str:
         """The panic of methods without a Result (M-6.22, M-6.33)."""
         return "P452" if self.variant == "Bound" else "P451"
 

@@ -7,14 +7,13 @@ them into snapshots. Hands on `MemoryValues`. Must not know: stores in files, ca
 from __future__ import annotations
 
 from collections import deque
-from weakref import WeakValueDictionary
 
 from .bounds import key_of
 from .keys import MAIN_BRANCH, memory_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
     from typing import Any
 
     from .declaration import Declaration
@@ -48,7 +47,8 @@ class MemoryValues:
 
     def __init__(self) -> None:
         self.last = 0
-        self.lives: WeakValueDictionary[Key, Life] = WeakValueDictionary()
+        self.lives: MutableMapping[Key, Life] = {}
+        """Those that have not ended, by their keys; empty before the first."""
         self._ended: deque[tuple[VolatileStore, Key, set[str]]] = deque()
 
     def new_key(self, namespace: str, declared: Declaration, given: Mapping[str, int | None]) -> Key:
@@ -58,6 +58,10 @@ class MemoryValues:
 
     def live(self, declared: Declaration, memory: Memory, store: VolatileStore) -> Life:
         """The life of the value whose memory that is: from now on, or already."""
+        if type(self.lives) is dict:
+            from weakref import WeakValueDictionary  # which a program that makes none does not load
+
+            self.lives = WeakValueDictionary()
         found = self.lives.get(memory.key)
         if found is None:
             found = self.lives[memory.key] = Life(declared, memory.key, memory, store, self._ended)
@@ -78,6 +82,7 @@ class MemoryValues:
         gone = []
         for key in store.logs:
             if key[1] in names:
+                self.last = max(self.last, int(key[2]))  # snapshots before may tell of it: no other value gets its number
                 life = main.get((*key[:-1], MAIN_BRANCH))
                 if life is None:
                     gone.append(key)
