@@ -1,5 +1,5 @@
-"""I31 values (M-12.31): a memory value is what a declared volatile memory of the same steps is, under any operations and runs, and a
-list for who only appends; two values share nothing; what nothing refers to is nowhere.
+"""I31 values (M-12.31): a memory value is what a declared volatile memory of the same steps is, under any operations and runs, and
+a list for who only appends; two values share nothing; what nothing refers to is nowhere.
 
 Operations are done by one program to both at once, its snapshots written and read between its steps where that is drawn.
 """
@@ -10,6 +10,7 @@ import gc
 import json
 import re
 
+import concerto
 import pytest
 from concerto.runtime.suspension import Snapshots, Told, resume, snapshot
 from hypothesis import HealthCheck, given, settings
@@ -74,6 +75,7 @@ KINDS = [
     "append", "append", "append", "pin", "unit", "execute", "execute", "read only", "schema", "chat", "stream", "clear", "rewind",
     "erase", "unpin", "load", "fork", "remember",
 ]  # fmt: skip
+WRITES = st.lists(st.tuples(st.sampled_from(["append", "append", "clear"]), st.integers(0, 9)), min_size=1, max_size=12)
 DEEDS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 6)), min_size=1, max_size=10)
 OWN = re.compile(r'\\?"(?:at|run|touched)\\?":(?:null|\d+|\\?"[^"\\]*\\?")')
 
@@ -130,7 +132,7 @@ def test_a_value_is_what_a_declared_memory_is(chain, deeds, tier, every):
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from([None, 1, 2, 5]), st.lists(st.tuples(st.sampled_from(["append", "clear"]), st.integers(0, 9)), min_size=1, max_size=12))
+@given(st.sampled_from([None, 1, 2, 5]), WRITES)
 def test_a_value_is_a_list(bound, deeds):
     """selectools' `ConversationMemory`, as its document writes it."""
     chain = "Memory::new()" if bound is None else f"Memory::new(%s({bound}))"
@@ -233,6 +235,33 @@ def test_what_a_value_begins_with_is_of_no_run():
     run = Run(program_of(source), lambda session: None)
     assert run.outcome().panic is None
     assert told(run) == [("out", "[0, 2, 2, 4]"), ("runs", "[True, False]")]
+
+
+def test_a_state_of_a_session_holds_the_values_that_it_reaches():
+    """M-2.23: with their bounds; what had ended is not in it, and numbers are not given again."""
+    program = concerto.compile("""
+    hashmap chats: HashMap<String, Memory> = HashMap::new();
+    fn n(v: Int) -> Int { v }
+    pub fn put(name: String) {
+        let gone = Memory::new(); gone.append("user", "of the past");
+        let m = Memory::new(n(2)); m.append("user", "kept here"); chats.set(name, m);
+    }
+    pub fn say(name: String) -> Int { match chats.get(name) { Some(m) => { m.append("user", "x"); m.len() }, None => -1 } }
+    pub fn same(a: String, b: String) -> Bool { chats.get(a) == chats.get(b) }
+    fn main() {}
+    """)
+    with program.session() as one, program.session() as other:
+        one.call("put", "a")
+        one.call("put", "b")
+        state = one.dump()
+        assert b"kept here" in state and b"of the past" not in state
+        assert [one.call("say", "a") for _ in range(2)] == [2, 2]
+        for session in (one, other):
+            session.restore(state)
+            assert session is one or session.dump() == state
+            assert [session.call("say", "a"), session.call("say", "b"), session.call("same", "a", "b")] == [2, 2, False]
+            session.call("put", "c")
+            assert session.call("same", "a", "c") is False and session.call("say", "c") == 2
 
 
 @pytest.mark.parametrize("tier", ["interp", "both"])
