@@ -1,5 +1,5 @@
-"""I31 values (M-12.31): a memory value is what a declared volatile memory of the same steps is, under any operations and runs, and
-a list for who only appends; two values share nothing; what nothing refers to is nowhere.
+"""I31 values (M-12.31): a memory value is what a declared volatile memory of the same steps is, under any operations and runs,
+and a list for who only appends; two values share nothing; what nothing refers to is nowhere.
 
 Operations are done by one program to both at once, its snapshots written and read between its steps where that is drawn.
 """
