@@ -277,3 +277,18 @@ def test_a_stream_of_a_value_nobody_else_holds(tier):
     assert run.outcome(steps=2_000_000).panic is None and told(run) == [("done", "1")]
     gc.collect()
     assert len(logs(run.session)) <= 1  # that of the stream which ended last
+
+
+def test_values_weigh_as_long_as_they_live():
+    """G-6.8: what one holds counts, what has ended does not."""
+    held = """
+    fn main() {
+        let mut all = [Memory::new()];
+        for i in 0..40 { let m = Memory::new(); m.append("user", "x".repeat(1000000)); all.push(m); }
+        emit("held", all.len());
+    }
+    """
+    dropped = held.replace("all.push(m);", "")
+    for source, code in ((held, "P103"), (dropped, None)):
+        outcome = Run(program_of(source), lambda session: None).outcome(steps=200_000_000, memory_bytes=20_000_000)
+        assert (outcome.panic and outcome.panic.code) == code
