@@ -12,7 +12,7 @@ from ..vm.machine import LARGEST_MEMORY, Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
-from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
+from ..vm.values import Closure, EnumValue, Err, Map, Struct, display, from_json, get_error_member
 from ..vm.values.limits import LONGEST_STRING
 from ..vm.ways import frames
 from .attached import drop_turns
@@ -199,7 +199,7 @@ class Session:
     def _computed_bounds(self, memory: int) -> dict[str, Any]:
         """What initialisation gave the memory of that number; before it did, none (M-2.14)."""
         found = self.machine.configured.get(("memories", memory, "bounds"))
-        return {} if found is None else {str(name): value for name, value in found.items.items()}
+        return {str(name): value for name, value in found.items.items()} if isinstance(found, Map) else {}
 
     def _embedding(self, said: dict[str, Any]) -> Embedding:
         from .embedders import embedding

@@ -199,6 +199,8 @@ def computed_bounds(machine: Running, task: Task, memory: MemoryRef | KeyedRef, 
 
 def memory_value(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
     """A new memory (M-2.19); the argument before its bounds: the messages it begins with, or nil (M-2.20)."""
+    if len(arguments) != 1 + len(site.names):
+        raise Panic("P015", "a memory value is made from messages, or nil, and its bounds")
     messages = arguments[0]
     given = None if messages is None else [expect(one, Message, "Message") for one in expect(messages, Array, "Array").items]
     return machine.memories.made(memory.name, _bounds_of(site, arguments), given)

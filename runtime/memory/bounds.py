@@ -66,7 +66,7 @@ class Bounds:
             given = dict(self.computed())
             for name, function in self.of_key.items():
                 given[name] = self._of(name, function, dict(zip(names, values, strict=True)))
-            if self.of_key and (problem := bound_problem({**self.written, **given})) is not None:
+            if (problem := bound_problem({**self.written, **given})) is not None:
                 raise wrong_bound(self._said(*problem), BOUNDS[problem[0]])
         return self._kept(given)
 

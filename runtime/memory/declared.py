@@ -387,8 +387,11 @@ class Memories:
         return bool(getattr(self._stores, "volatile", False))
 
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
-        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere."""
+        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere, or no
+        memory value has that key."""
         declared = self._declared[str(key[1])]
+        if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
+            return None
         if label is None:
             return self._session(declared.name)
         if label != declared.store or not self._are_volatile():

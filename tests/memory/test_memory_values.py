@@ -12,7 +12,13 @@ import re
 
 import concerto
 import pytest
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.states import Logs
+from concerto.runtime.snapshot_secrets import SnapshotSecrets
 from concerto.runtime.suspension import Snapshots, Told, resume, snapshot
+from concerto.vm.bytecode.fields import Misshapen
+from concerto.vm.bytecode.limits import DEFAULT
+from concerto.vm.bytecode.memory_steps import steps
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -81,7 +87,7 @@ OWN = re.compile(r'\\?"(?:at|run|touched)\\?":(?:null|\d+|\\?"[^"\\]*\\?")')
 
 
 @st.composite
-def steps(draw):
+def chains(draw):
     """The steps of a chain, with `%s` around each bound."""
     found = []
     retain = draw(st.sampled_from([None, 1, 3, 6]))
@@ -122,7 +128,7 @@ def same(found):
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(steps(), DEEDS, st.sampled_from(["interp", "both"]), st.sampled_from([0, 0, 1, 7]))
+@given(chains(), DEEDS, st.sampled_from(["interp", "both"]), st.sampled_from([0, 0, 1, 7]))
 def test_a_value_is_what_a_declared_memory_is(chain, deeds, tier, every):
     def between(session):
         if every and session.steps % every == 0 and not session.is_waiting():
@@ -292,3 +298,40 @@ def test_values_weigh_as_long_as_they_live():
     for source, code in ((held, "P103"), (dropped, None)):
         outcome = Run(program_of(source), lambda session: None).outcome(steps=200_000_000, memory_bytes=20_000_000)
         assert (outcome.panic and outcome.panic.code) == code
+
+
+IMAGES = {
+    "a bound that is none": {"bounds": {"frob": True}},
+    "a bound computed by a number": {"bounds": {"window": 3}},
+    "no bound": {"bounds": {}},
+    "a bound written and computed": {"bounds": {"window": True}, "window": 3},
+    "a low bound of no window": {"made": ["retain"], "window_low": 3},
+    "a bound twice": {"made": ["window", "window"]},
+    "a value with a store": {"made": [], "store": {"name": "durable", "kind": "sqlite"}},
+    "a value with a key": {"made": [], "keys": ["user"]},
+    "a value with bounds of the beginning": {"made": [], "bounds": {"window": True}},
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_what_an_image_says_of_them(name):
+    with pytest.raises(Misshapen):
+        steps(IMAGES[name], DEFAULT)
+    for good in ({"made": []}, {"made": ["window"], "window_low": 3}, {"bounds": {"window": True}}, {"bounds": {"clip": [0, 1]}}):
+        steps(good, DEFAULT)
+
+
+@pytest.mark.parametrize("key", [[], [0, 3], [1], [1, -1], [1, "3"], ["1", 3], [1, 3, 3]])
+def test_a_state_with_a_value_that_none_is(key):
+    program = program_of("""
+        hashmap h: HashMap<String, Memory> = HashMap::new();
+        fn n(v: Int) -> Int { v }
+        fn main() { h.set("a", Memory::new(n(3))); }
+    """)
+    session = Run(program, lambda session: None).session
+    ref = session.memories.made("main#1", {"retain": 3}, None)
+    assert not session.memories.differs(ref, 0, Logs().checked(session.memories, SnapshotSecrets(session), []))
+    ref.key = tuple(key)
+    with pytest.raises(MemoryFailure):
+        session.memories.differs(ref, 0, Logs().checked(session.memories, SnapshotSecrets(session), []))
+    assert session.memories.volatile(None, ("main", "main#1", *key, "")) is None
