@@ -19,7 +19,7 @@ WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 
 
 CONSTRUCTORS = ("new", "from")
-LONGEST_CHAIN = 256
+LONGEST_CHAIN = 256  # links, as the parser has it
 
 
 def is_step(call: ast.MethodCall) -> bool:
