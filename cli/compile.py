@@ -78,6 +78,8 @@ def prompt_cache_notes(image: Image) -> list[str]:
         return []
     notes = []
     for memory in image.memories:
+        if "bounds" in memory.steps or memory.steps.get("made"):
+            continue  # only a run knows
         bound, help = bound_of(memory.max_messages, memory.steps), advice(memory.max_messages, memory.steps)
         if help is not None and bound is not None and (bound[0] >= WORTH_A_NOTE or bound[0] == 0):
             what = "nothing of a request but its system message equals the one before, so prompt caches do not help"

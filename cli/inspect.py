@@ -51,7 +51,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "effects": {method[2]: method[7] for t in image.tools for method in t.methods if method[7] is not None},
         "memories": [_memory(image, m) for m in image.memories],
-        "prompt_caches": {m.name: _prompt_cache(m) for m in image.memories if m.of is None},
+        "prompt_caches": {m.name: _prompt_cache(m) for m in image.memories if m.of is None and not _computes(m)},
         "contexts": [_context(image, c) for c in image.contexts],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
@@ -68,6 +68,11 @@ def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
     steps = {"steps": {name: _step(image, value) for name, value in memory.steps.items()}} if memory.steps else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
+
+
+def _computes(memory: Memory) -> bool:
+    """Whether a run computes bounds of it (M-2.14, M-2.18): how much requests have in common is known then."""
+    return "bounds" in memory.steps or bool(memory.steps.get("made"))
 
 
 def _prompt_cache(memory: Memory) -> dict[str, Any]:

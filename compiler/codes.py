@@ -155,6 +155,10 @@ E4507 declare  persistence without a store, or a step or method that a derived v
 E4508 declare  unknown store, context, embedder or summariser
 E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow
+E4519 declare  bound of a memory that asks a model, a tool or a memory
+E4520 declare  bound as a function of the key, of a memory without keys
+E4521 declare  step that a memory value cannot have
+E4522 declare  function of a step of a memory value that uses a variable around it
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

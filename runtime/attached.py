@@ -50,6 +50,7 @@ async def conversation(
         from .memory.recall_step import Recalling
 
         made.recall = Recalling(effect.task.path)
+    made.handles = refs
     made.locks = turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)

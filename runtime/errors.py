@@ -38,6 +38,11 @@ class CallFailure(Exception):
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
     @property
+    def panic_code(self) -> str:
+        """The panic of a method of a memory that gives no Result (M-6.22)."""
+        return "P451"
+
+    @property
     def told(self) -> str:
         """The message as models, memories and emits have it (G-9.10)."""
         return str(self.fields.get(FOR_MODEL, self.message))

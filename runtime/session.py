@@ -12,7 +12,7 @@ from ..vm.machine import LARGEST_MEMORY, Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
-from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
+from ..vm.values import Closure, EnumValue, Err, Map, Struct, display, from_json, get_error_member
 from ..vm.values.limits import LONGEST_STRING
 from ..vm.ways import frames
 from .attached import drop_turns
@@ -115,7 +115,7 @@ class Session:
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._mark, self._settles)
         self.memories = Memories(
-            declarations(image, self._step_function, host.token_counter, self.redactor),
+            declarations(image, self._step_function, host.token_counter, self.redactor, self._computed_bounds),
             namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
             listener=self._memory_event, hears=host.hears, stores=self.open_stores, embedders=self._embedding,
             operations=self.operations,
@@ -155,6 +155,7 @@ class Session:
             program.kept = host.code_cache.of(program)
         if earlier is not None:  # paths of tasks, by which memories know them, are not given twice
             self.machine.root_count = earlier.machine.root_count
+            self.memories.values.last = earlier.memories.values.last
         self.state: dict[str, Any] = {}
         self.initialised = False
         self.unread: list[HashMapRef] = []  # of a state that was restored: hashmaps whose files are to be read
@@ -194,6 +195,11 @@ class Session:
 
     def _step_function(self, step: str, place: Sequence[int]) -> StepFunction:
         return StepFunction(lambda: self.machine, step, place)
+
+    def _computed_bounds(self, memory: int) -> dict[str, Any]:
+        """What initialisation gave the memory of that number; before it did, none (M-2.14)."""
+        found = self.machine.configured.get(("memories", memory, "bounds"))
+        return {str(name): value for name, value in found.items.items()} if isinstance(found, Map) else {}
 
     def _embedding(self, said: dict[str, Any]) -> Embedding:
         from .embedders import embedding
@@ -440,7 +446,7 @@ class Session:
             self.machine.panicked(effect.task, panic)
             return
         except MemoryFailure as failure:  # of what no method of a program asked for
-            self.machine.panicked(effect.task, Panic("P451", failure.message))
+            self.machine.panicked(effect.task, Panic(failure.panic_code, failure.message))
             return
         self.machine.resume(effect, value)
 

@@ -130,6 +130,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         if volatile is not None:
             volatile.take()
         session.memories.begin_with(None if volatile is None else volatile.logs, begun)
+        session.memories.revive(r.memories)
         session.written = b""
         session.state["tools"] = tool_states
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice

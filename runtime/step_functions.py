@@ -50,6 +50,12 @@ class NoMemories:
     def keyed_at_once(self, ref: Any, method: str, values: Any, task: Any) -> Any:
         return self[ref.name]
 
+    def bounds(self, name: str, given: Any) -> Any:
+        return self[name]
+
+    def made(self, name: str, given: Any, messages: Any) -> Any:
+        raise Panic("P013", "the function of a memory step cannot make a memory")
+
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self[name]
 
@@ -159,6 +165,7 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "clip_with": (_same, _same),
     "pin_when": (lambda message: message_array([message]).items[0], _same),
     "shape": (message_array, _messages),
+    "bound": (from_json, _same),
     "learn_by": (_observation, _text_or_nil),
     "learn_when": (_group, _same),
     "learn_store": (_group, _learned),

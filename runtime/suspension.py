@@ -115,6 +115,7 @@ def resume(session: Session, data: bytes, told: Told | None = None) -> list[Went
     handles, changes, name, numbers = found
     before._take(changes, data)
     _replace(session, before, name, numbers)
+    session.memories.revive(handles)
     return _went_back(session, handles)
 
 

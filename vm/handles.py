@@ -7,6 +7,7 @@ the memory store the host handed in; builder methods give new builders; execute 
 from __future__ import annotations
 
 from .builtins.registry import METHODS
+from .bytecode.memory_steps import COMPUTED, VALUE
 from .effects import AgentCall, MemoryUse, ModelCall, ModelLife, ServerUse, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
@@ -186,6 +187,25 @@ def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arg
         return SUSPENDED
 
 
+def _bounds_of(site: Site, arguments: list[Any]) -> dict[str, Any]:
+    return dict(zip(site.names, arguments[len(arguments) - len(site.names) :], strict=True))
+
+
+def computed_bounds(machine: Running, task: Task, memory: MemoryRef | KeyedRef, site: Site, arguments: list[Any]) -> Any:
+    """What the beginning of the program computes, as a map (M-2.14)."""
+    given = machine.memories.bounds(memory.name, _bounds_of(site, arguments))
+    return from_json(given)
+
+
+def memory_value(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
+    """A new memory (M-2.19); the argument before its bounds: the messages it begins with, or nil (M-2.20)."""
+    if len(arguments) != 1 + len(site.names):
+        raise Panic("P015", "a memory value is made from messages, or nil, and its bounds")
+    messages = arguments[0]
+    given = None if messages is None else [expect(one, Message, "Message") for one in expect(messages, Array, "Array").items]
+    return machine.memories.made(memory.name, _bounds_of(site, arguments), given)
+
+
 def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
     """`append` and `pin` of an initialisation statement, for every key (M-2.10)."""
     role, content = arguments_of(site, arguments, ("role", "content"))
@@ -203,9 +223,9 @@ def _check_role(role: Any) -> None:
         raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
 
 
-def memory_failure(failure: Exception) -> Panic:
+def memory_failure(failure: Any) -> Panic:
     """Of methods without Result (M-6.22)."""
-    return Panic("P451", str(failure))
+    return Panic(failure.panic_code, str(failure))
 
 
 def message_array(messages: Sequence[StoredMessage]) -> Array:
@@ -479,6 +499,8 @@ HANDLERS: dict[tuple[str, str], Any] = {
     **{("KeyedMemory", name): keyed_method for name in ("key", "keys", "erase")},
     **{("KeyedMemory", name): keyed_initial for name in ("append", "pin")},
     ("KeyedMemory", "remember"): keyed_fact,
+    ("KeyedMemory", VALUE): memory_value,
+    **{(kind, COMPUTED): computed_bounds for kind in ("Memory", "KeyedMemory")},
     **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},

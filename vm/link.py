@@ -9,6 +9,7 @@ from __future__ import annotations
 from .builtins.table import ARITY, PERFORMED, performed_row, row_of
 from .bytecode import image as im
 from .bytecode import operands as k
+from .bytecode.memory_steps import MADE
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
 from .bytecode.returns import unplaced_returns
@@ -358,9 +359,11 @@ class Program:
 
 
 def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
-    """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3)."""
+    """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3). What memory values are made from is keyed by
+    their numbers and bounds (M-2.19)."""
     base = memory if memory.of is None else image.memories[memory.of]
-    names = tuple(base.steps.get("keys", ()))
+    made = base.steps.get("made")
+    names = tuple(base.steps.get("keys", ())) if made is None else (MADE, *made)
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
 
 

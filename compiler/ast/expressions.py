@@ -171,6 +171,7 @@ class Call(Expr):
     arguments: list[Argument]
     target: Any = annotation()  # checker.calls.CallTarget
     tasks: Any = annotation()  # list[TaskBody]: the operands of `race`
+    memory: Any = annotation()  # MemorySymbol that this chain makes a value of
 
 
 @node
@@ -183,6 +184,7 @@ class MethodCall(Expr):
     arguments: list[Argument]
     target: Any = annotation()  # checker.calls.CallTarget
     held: Any = annotation()  # SlotRefs of the clauses of the function that may see what it writes
+    memory: Any = annotation()  # MemorySymbol that this chain makes a value of
 
 
 @node

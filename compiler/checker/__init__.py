@@ -54,7 +54,7 @@ from .json_sizes import check_size
 from .manifest_tables import check_tables
 from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
-from .memory_effects import check_step_functions
+from .memory_effects import check_computed_bounds, check_step_functions
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
@@ -145,6 +145,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
             if c.deferring:
                 check_assignments(c, symbol)
     check_step_functions(c)
+    check_computed_bounds(c)
     check_concurrent_memories(c)
     warn_unused(module, diagnostics, project.sources)
     return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
@@ -198,7 +199,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
             case FunctionSymbol():
                 check_parts(c, symbol.declaration.parameters, "parameter of a fn")
                 check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
-            case MemorySymbol():
+            case MemorySymbol(value=None):
                 check_decorators(c, symbol.declaration.decorators, "memory")
                 check_memory(c, symbol)
             case ContextSymbol():

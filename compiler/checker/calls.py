@@ -44,6 +44,7 @@ from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .json_sizes import check_size
 from .lookalikes import unfilled_places
+from .memory import memory_value
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .prompts import check_prompt
@@ -63,6 +64,8 @@ LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range")
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
+    if node.memory is not None:
+        return memory_value(c, node.memory)
     callee = node.callee
     while isinstance(callee, ast.GroupExpr):
         callee = callee.inner
@@ -284,8 +287,8 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
         return c.report(
-            "E4501", node.span, "a memory is made by its declaration only",
-            help=f"at the top of the file, outside of functions: `memory log: Memory = {c.text(node)[1:-1]};`",
+            "E4501", node.span, "a derived view is made by its declaration only",
+            help="memory tail: Memory = Memory::of(log).window(4);",
         )
     owner, _, member = name.partition("::")
     if owner in STORES and member:

@@ -146,7 +146,7 @@ class Checker:
         "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
         "open_lets", "filling",
-        "form_room", "form_sizes", "texts", "lints",
+        "form_room", "form_sizes", "texts", "lints", "computed_bounds",
     )  # fmt: skip
 
     def __init__(
@@ -194,6 +194,7 @@ class Checker:
         self.error_impls: list[ImplSymbol] = []
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
+        self.computed_bounds: list[ast.Expr] = []  # of declared memories, which ask no model and no memory
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.self_type: Type | None = None  # what `Self` is in the present impl
@@ -241,6 +242,8 @@ class Checker:
         at = node
         while type(at) in SPINES and at.type is None:
             chain.append(at)
+            if getattr(at, "memory", None) is not None:  # the links of its chain are steps
+                break
             if isinstance(at, ast.MethodCall) and at.name.text in self.mutating:
                 self.written(at.receiver)
             below = getattr(at, SPINES[type(at)])

@@ -210,6 +210,17 @@ class _Values:
 FAILED = object()
 
 
+def constant_value(c: Checker, node: ast.Expr) -> object:
+    """The value of a constant expression; NotConstant for one that is none, which is not reported; FAILED as `folded`."""
+    try:
+        c.nesting.call(fold, node, _Values(c))
+    except NotConstant:
+        raise
+    except (Fault, AttributeError, TypeError, ValueError):
+        pass  # said below
+    return folded(c, node, "E4004")
+
+
 def folded(c: Checker, node: ast.Expr, code: str) -> object:
     """The value of a constant expression; FAILED after a report with `code`, or E2033 for one that would panic."""
     before = len(c.diagnostics.found)

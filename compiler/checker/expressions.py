@@ -311,8 +311,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
         made = {"Some": option(given), "Ok": result(given, ANY), "Err": result(ANY, given)}[name]
         return Function((given,), made)
     if name.startswith("Memory::"):
-        help = "at the top of the file, outside of functions: `memory log: Memory = Memory::new();`"
-        return c.report("E4501", node.span, "a memory is made by its declaration only", help=help)
+        return c.report("E4501", node.span, f"`{name}` is called where it stands", help="write `|| Memory::new()`")
     record, _, constructor = name.partition("::")
     if record in STORES and constructor:
         return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=store_help(record))

@@ -5,21 +5,23 @@ Hands on `check_memory`, `check_init` and `check_role`. Must not know: how calls
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...vm.builtins import lookup
 from .. import ast
 from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinSymbol, MemorySymbol, ModuleSymbol
-from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, NIL
+from ..symbols import BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModuleSymbol, StepFunction
+from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, Type, array
 from .arguments import infer_all
 from .builtins import call_row
 from .context import FREE, Checker, Expected, Target
 from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .facts import check_facts
-from .memory_steps import Steps, bound
+from .memory_bounds import bound, check_key_functions
+from .memory_steps import DECLARE, NOT_OF_A_VALUE, Steps
 from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
 
@@ -45,6 +47,10 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
             "E4501", value.span, "a memory begins with `Memory::new(…)`", help="write `Memory::new()` or `Memory::new(20)`"
         )
         return
+    if constructor == "Memory::from":
+        help = f'write what it begins with below: `{symbol.name}.append("user", "…");`'
+        c.report("E4501", value.callee.span, "a declared memory begins with `Memory::new(…)`", help=help)
+        return
     steps = Steps(c, is_view=constructor == "Memory::of")
     if steps.is_view:
         symbol.of = _shown(c, symbol, value)
@@ -64,7 +70,98 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     _store(c, symbol)
     _embed(c, symbol)
     _check_together(c, symbol)
-    symbol.max_messages = steps.found.get("retain", {}).get("retain")
+    check_key_functions(c, symbol)
+    _bounded(c, symbol)
+
+
+def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
+    """A chain in an expression, which makes a memory value (M-2.18)."""
+    value = symbol.value
+    assert value is not None
+    symbol.steps = {}
+    steps = Steps(c, is_value=True)
+    if _constructor(value.chain) == "Memory::from":
+        _from(c, value)
+    else:
+        _new(c, value.chain, steps)
+    for step in _chain(symbol.declaration.value)[1]:
+        steps.read(step)
+    symbol.steps = steps.found
+    if steps.like is not None:
+        other = steps.like.binding
+        check_memory(c, other)
+        kept = [name for name in NOT_OF_A_VALUE if name in (other.steps or {})]
+        if kept:
+            message = f"a memory value has no `{kept[0]}`, which it would take over: {NOT_OF_A_VALUE[kept[0]]}"
+            c.report("E4521", steps.like.span, message, help="write the steps you want, or take over those of another memory")
+        _take_over(c, symbol, steps, steps.like)
+    steps.complete(c.memory_tables.defaults)
+    _check_context(c, symbol)
+    _embed(c, symbol)
+    _check_together(c, symbol)
+    _check_captures(c, symbol)
+    _bounded(c, symbol)
+    return one_memory(symbol)
+
+
+def _from(c: Checker, value: MemoryValue) -> None:
+    """`Memory::from(messages)` (M-2.20)."""
+    given = value.chain.arguments
+    if len(given) != 1 or given[0].name is not None:
+        infer_all(c, given)
+        message = "`Memory::from` takes 1 argument without a name"
+        c.report("E2006", value.chain.callee.span, message, help="Memory::from(messages).retain(20)")
+        return
+    if c.value(given[0].value, Expected(array(MESSAGE), place="`Memory::from`")) is not ERRONEOUS:
+        value.messages = given[0].value
+
+
+def _check_context(c: Checker, symbol: MemorySymbol) -> None:
+    if symbol.context is None:
+        return
+    kept = [slot.name for slot in symbol.context.slots.values() if slot.tier == "persistent"]
+    if kept:
+        message = f"a memory value has no persistent slots, and `{symbol.context.name}` has `{kept[0]}`"
+        c.report("E4521", symbol.declaration.name.span, message, help=f"make them `session` slots, or {DECLARE}")
+
+
+def _check_captures(c: Checker, symbol: MemorySymbol) -> None:
+    """E4522: functions of steps are there before any memory is made, and know no variable around them (M-2.22)."""
+    todo: list[Any] = [symbol.steps]
+    while todo:
+        said = todo.pop()
+        if isinstance(said, StepFunction):
+            local = captured(said.value)
+            if local is not None:
+                name = local.segments[0].text
+                message = f"a function of a memory step cannot use `{name}`: it runs outside of the function around it"
+                c.report("E4522", local.span, message, help="compute it from the argument, or from a `const`")
+        elif isinstance(said, (dict, list)):
+            todo += said.values() if isinstance(said, dict) else said
+
+
+def captured(value: ast.Expr) -> ast.PathExpr | None:
+    """The first variable in a closure that is none of its own."""
+    own = {id(node.scope) for node in _nodes(value) if isinstance(node, ast.Closure)}
+    paths = [node for node in _nodes(value) if isinstance(node, ast.PathExpr) and isinstance(node.binding, Local)]
+    foreign = [node for node in paths if id(node.binding.scope) not in own]
+    return min(foreign, key=lambda node: node.span.start, default=None)
+
+
+def _nodes(value: ast.Node) -> Iterator[ast.Node]:
+    todo: list[ast.Node] = [value]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += node.children()
+
+
+def _bounded(c: Checker, symbol: MemorySymbol) -> None:
+    """The bound of the log, if it is a constant; what else computes bounds is looked at later (E4519)."""
+    retain = (symbol.steps or {}).get("retain", {}).get("retain")
+    symbol.max_messages = retain if isinstance(retain, int) else None
+    if symbol.value is None:
+        c.computed_bounds += [value for _, value in symbol.computed]
 
 
 def _chain(value: ast.Expr) -> tuple[ast.Expr, list[ast.MethodCall]]:
@@ -105,14 +202,16 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
         )
         return
     if bounds:
-        count = bound(c, bounds[0].value, "the bound of a memory")
+        count = bound(c, bounds[0].value, "the bound of a memory", in_body=steps.is_value)
         if count is not FAILED:
             steps.found["retain"] = {"retain": count}
+            steps.places["retain"] = bounds[0].span
     if flags:
-        found = at_module_level(c, flags[0].value, FREE)
+        found = c.value(flags[0].value, FREE) if steps.is_value else at_module_level(c, flags[0].value, FREE)
         value = folded(c, flags[0].value, "E4004") if found == BOOL else None
         if isinstance(value, bool):
             steps.found["tools"] = {"tools": True} if value else {}
+            steps.places["tools"] = flags[0].span
         elif found is not ERRONEOUS and value is not FAILED:
             c.report("E4004", flags[0].value.span, "`tools` is a constant Bool", help="write `true` or `false`")
 
@@ -210,7 +309,7 @@ def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
 def _check_together(c: Checker, symbol: MemorySymbol) -> None:
     steps = symbol.steps or {}
     window, retain = steps.get("window", {}).get("window"), steps.get("retain", {}).get("retain")
-    if window is not None and retain is not None and window > retain:
+    if isinstance(window, int) and isinstance(retain, int) and window > retain:
         place = next((step.name for step in _chain(symbol.declaration.value)[1] if step.name.text == "window"), None)
         message = f"a window of {window} messages is larger than the {retain} that are kept"
         c.report("E4504", (place or symbol.declaration.name).span, message, help="lower `window`, or raise `retain`")

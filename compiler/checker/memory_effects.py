@@ -6,6 +6,8 @@ Must not know: steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...vm.builtins import lookup
 from .. import ast
 from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget
@@ -28,14 +30,26 @@ def check_step_functions(c: Checker) -> None:
             )  # fmt: skip
 
 
-def _forbidden(value: ast.Expr) -> str | None:
+def check_computed_bounds(c: Checker) -> None:
+    """E4519: before any memory is used nothing can be asked that uses one (M-2.14)."""
+    for value in c.computed_bounds:
+        found = _forbidden(value, asked_at_all)
+        if found is not None:
+            c.report(
+                "E4519", value.span, f"a bound cannot use `{found}`",
+                help="it is computed before the program begins: from constants, configuration and functions of them",
+            )  # fmt: skip
+
+
+def _forbidden(value: ast.Expr, refuses: Callable[[object], str | None] | None = None) -> str | None:
     """The first thing it does that it may not, in what it is and what it calls."""
+    refused = refuses or _called
     seen: set[FunctionSymbol] = set()
     todo: list[ast.Node] = [value]
     while todo:
         node = todo.pop()
         target = getattr(node, "target", None)
-        found = _called(target)
+        found = refused(target)
         if found is not None:
             return found
         called = target.function if isinstance(target, (FunctionCall, MethodTarget)) else None
@@ -51,14 +65,22 @@ def _forbidden(value: ast.Expr) -> str | None:
     return None
 
 
-def _called(target: object) -> str | None:
+def asked_at_all(target: object) -> str | None:
+    """What asks a model, an agent, a tool or a memory, or whoever listens."""
     if isinstance(target, ToolTarget):
         return target.function.name
     if isinstance(target, SlotAccess):
         return target.slot.name
     if not isinstance(target, BuiltinCall):
         return None
-    row = lookup(target.receiver_kind, target.name)
     asks = target.receiver_kind in ASKING or (not target.receiver_kind and target.name in OUTPUT)
+    return target.name if asks else None
+
+
+def _called(target: object) -> str | None:
+    found = asked_at_all(target)
+    if found is not None or not isinstance(target, BuiltinCall):
+        return found
+    row = lookup(target.receiver_kind, target.name)
     writes = target.receiver_kind in ("HashMap", "Ledger") and target.name not in READS
-    return target.name if asks or writes or (row is not None and row.kind == "effect") else None
+    return target.name if writes or (row is not None and row.kind == "effect") else None

@@ -21,6 +21,7 @@ from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
+from .memory_bounds import bound
 from .memory_learn import read_rule
 from .memory_summary import read_summary
 from .memory_words import known_word
@@ -65,15 +66,21 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
+NOT_OF_A_VALUE = {
+    "per": "it is one conversation", "store": "it ends with the last handle of it, and no other run could find it",
+    "ttl": "it ends with the last handle of it", "decay": "its facts end with the last handle of it",
+}  # fmt: skip
+DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
 
 
 class Steps:
     """The steps of one chain, read in source order. `found`: what each written step says."""
 
-    def __init__(self, c: Checker, is_view: bool) -> None:
+    def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False) -> None:
         self.c = c
         self.is_view = is_view
+        self.is_value = is_value  # it makes memory values
         self.found: dict[str, dict[str, Any]] = {}
         self.like: ast.PathExpr | None = None
         self.places: dict[str, Span] = {}  # first ones, of steps and rules
@@ -88,6 +95,8 @@ class Steps:
         elif self.is_view and name not in OF_A_VIEW:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
+        elif self.is_value and name in NOT_OF_A_VALUE:
+            c.report("E4521", node.name.span, f"a memory value has no `{name}`: {NOT_OF_A_VALUE[name]}", help=DECLARE)
         elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
             message = f"the step `{name}` is written twice"
             c.report("E4503", node.name.span, message, first=first, help="join them in one step")
@@ -150,7 +159,7 @@ class Steps:
             made = step_function(self.c, value, kind)
             return [made] if field == "pin_when" and made is not FAILED else made
         if kind == COUNT:
-            return bound(self.c, value, f"the bound of `{step}`")
+            return bound(self.c, value, f"the bound of `{step}`", in_body=self.is_value)
         if kind == DURATION:
             return duration(self.c, value, f"`{step}`")
         if kind in (TEXT, FLAG):
@@ -229,7 +238,7 @@ class Steps:
     def _check_bounds(self, name: str, written: dict[str, ast.Argument]) -> None:
         said = self.found[name]
         low = said.get(f"{name}_low")
-        if low is not None and low >= said.get(name, 0):
+        if low is not None and is_lower(said.get(name, 0), low):
             message = f"`low` of `{name}` is not below its bound"
             self.c.report("E4504", written["low"].value.span, message, help=f"write `.{name}(40, low: 24)`")
         if name == "window" and "" in written and "turns" in written:
@@ -261,14 +270,20 @@ class Steps:
     def complete(self, table: Mapping[str, Any]) -> None:
         """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet (M-2.12)."""
         for name, said in table.items():
-            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
-                self.found[name] = said
+            if name in self.found or (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE):
+                continue
+            self.found[name] = said
 
 
 def _arguments_of(step: str, known: list[str]) -> str:
     if not known:
         return f"`{step}` has no named arguments"
     return f"{listed('arguments', known)}{' and one without a name' if '' in STEPS[step] else ''}"
+
+
+def is_lower(bound: Any, low: Any) -> bool:
+    """Whether a bound is known not to be above its low one."""
+    return isinstance(bound, int) and (bound == 0 or (isinstance(low, int) and low >= bound))
 
 
 REPEATED_FIELDS = ("pin_roles", "pin_when")
@@ -303,17 +318,3 @@ def duration(c: Checker, value: ast.Expr, what: str) -> Any:
         c.report("E4004", value.span, f"{what} takes a duration", help=help)
         return FAILED
     return ms
-
-
-def bound(c: Checker, value: ast.Expr, what: str) -> Any:
-    """A constant Int of at least 1 (M-2.5); FAILED after a report."""
-    found = at_module_level(c, value, FREE)
-    if found is ERRONEOUS:
-        return FAILED
-    count = folded(c, value, "E4004") if found == INT else None
-    if count is FAILED:
-        return FAILED
-    if not isinstance(count, int) or count < 1:
-        c.report("E4004", value.span, f"{what} is a constant Int of at least 1", help="write a number, such as `20`")
-        return FAILED
-    return count

@@ -48,7 +48,7 @@ from .facts import check_facts, misplaced_word
 from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
-from .memory import check_role
+from .memory import check_role, memory_value
 from .memory_learn import check_topic
 from .mismatch import absent_help, nilable_help
 from .open_types import learn, open_local
@@ -66,6 +66,8 @@ VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "token
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
+    if node.memory is not None:
+        return memory_value(c, node.memory)
     receiver = _receiver(c, node, expected)
     name = node.name.text
     if receiver in (ANY, NEVER):

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from ...vm.builtins import FUNCTIONS, Row, lookup
 from ...vm.builtins.std import STD_PREFIX, std_row
 from ...vm.builtins.table import takes_receiver
-from .. import ast, decisions
+from ...vm.bytecode.memory_steps import VALUE
+from .. import ast, decisions, symbols
 from .. import types as t
 from . import places
 from .arguments import is_simple, push_arguments
@@ -28,6 +29,9 @@ _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
     if isinstance(node, ast.Call) and node.tasks is not None:
         race(g, node)
+        return
+    if node.memory is not None:
+        memory_value(g, node, node.memory)
         return
     target = node.target
     if isinstance(target, decisions.FunctionCall):
@@ -66,6 +70,22 @@ def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         return
     g.value(node)
     g.emitter.emit("POP")
+
+
+def memory_value(g: Generator, node: ast.Call | ast.MethodCall, made: symbols.MemorySymbol) -> None:
+    """`Memory::new(…)` in an expression: what it begins with, then the bounds that are no constants (M-2.18 to M-2.20)."""
+    e = g.emitter
+    assert made.value is not None
+    e.emit("MEMORY", g.module.memories[made])
+    if made.value.messages is None:
+        e.emit("NIL")
+    else:
+        g.bound(made.value.messages)
+    for _, value in made.computed:
+        g.bound(value)
+    names = [name for name, _ in made.computed]
+    g.at(node.span)
+    e.emit("CALL_METHOD", g.module.pool.method(VALUE, 1 + len(names), names), 1 + len(names))
 
 
 # ---------------------------------------------------------------- functions and values

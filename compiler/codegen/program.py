@@ -9,6 +9,7 @@ from typing import Any
 
 from ...vm.bytecode import image as im
 from ...vm.bytecode.hashing import hash_functions
+from ...vm.bytecode.memory_steps import COMPUTED
 from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
 from .. import ast, symbols
 from .. import types as t
@@ -213,7 +214,8 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
         steps.append(((rank, tool.declaration.span.start), tool))
     steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
     functions = [function for memory in checked.memories for function in step_functions(module, memory)]
-    if not steps and not functions:
+    bounded = [memory for memory in checked.memories if memory.value is None and memory.computed]
+    if not steps and not functions and not bounded:
         return []
     for function in functions:  # before any memory is used
         assert function.place is not None
@@ -221,6 +223,8 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
         g.at(function.value.span)
         g.bound(function.value)
         g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["memories", memory, f"step{number}"]))
+    for declared in bounded:
+        computed_bounds(g, declared)
     for _, step in sorted(steps, key=lambda pair: pair[0]):
         if isinstance(step, ast.InitStatement):
             g.effect(step.call)
@@ -241,6 +245,18 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     init = module.pool.reserve_function()
     finish(g, init, "init", [], module.pool.type(t.NIL), 0)
     return [init]
+
+
+def computed_bounds(g: Generator, memory: symbols.MemorySymbol) -> None:
+    """Before any memory is used (M-2.14)."""
+    number = g.module.memories[memory]
+    names = [name for name, _ in memory.computed]
+    g.emitter.emit("MEMORY", number)
+    for _, value in memory.computed:
+        g.bound(value)
+    g.at(memory.declaration.name.span)
+    g.emitter.emit("CALL_METHOD", g.module.pool.method(COMPUTED, len(names), names), len(names))
+    g.emitter.emit("CONFIGURE", g.module.pool.constant(im.K_CONFIG, ["memories", number, "bounds"]))
 
 
 def validator_functions(module: Module, schema: symbols.StructSymbol) -> None:

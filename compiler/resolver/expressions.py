@@ -10,7 +10,7 @@ from ..symbols import Local
 from . import everyday
 from .functions import closure
 from .items import declare_items, visit_items
-from .memory import TIER_ARGUMENTS, tier_words
+from .memory import TIER_ARGUMENTS, memory_value, tier_words
 from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
@@ -27,9 +27,11 @@ def binary(r: Resolver, node: ast.Binary) -> ast.Node:
     return node.left
 
 
-def call(r: Resolver, node: ast.Call) -> ast.Node:
+def call(r: Resolver, node: ast.Call) -> ast.Node | None:
     if race(r, node):
         return node.callee
+    if memory_value(r, node):
+        return None
     callee = node.callee
     named_with_equals(r, node.arguments, callee.segments[0].text if isinstance(callee, ast.PathExpr) else "")
     for argument in node.arguments:
@@ -37,7 +39,9 @@ def call(r: Resolver, node: ast.Call) -> ast.Node:
     return node.callee
 
 
-def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node:
+def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node | None:
+    if memory_value(r, node):
+        return None
     for type_argument in node.type_arguments or ():
         r.visit(type_argument)
     named_with_equals(r, node.arguments, node.name.text)

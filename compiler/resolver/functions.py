@@ -15,6 +15,7 @@ from .state import Resolver
 
 def function(r: Resolver, node: ast.Function) -> None:
     """A declared function sees no locals of functions around it (L-2.4.5)."""
+    outer, r.body_name = r.body_name, node.name.text
     with r.body(None) as scope:
         node.scope = scope
         found = type_parameters(r, node.type_parameters)
@@ -24,6 +25,7 @@ def function(r: Resolver, node: ast.Function) -> None:
         r.visit(node.result)
         clauses(r, node)
         r.visit(node.body)
+    r.body_name = outer
 
 
 def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:

@@ -1,11 +1,14 @@
-"""The initialiser of a memory: the capitalised words among the arguments of its steps are no names (M-2.6).
+"""The initialiser of a memory, and chains that make memory values: the capitalised words among the arguments of steps are no
+names (M-2.6, M-2.18).
 
-Must not know: which steps and words there are.
+Must not know: which words there are.
 """
 
 from __future__ import annotations
 
+from ...vm.builtins import lookup
 from .. import ast
+from ..symbols import BuiltinSymbol, MemorySymbol, MemoryValue
 from .field_values import visit_step
 from .names import find, find_item
 from .state import Resolver
@@ -13,6 +16,50 @@ from .state import Resolver
 TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
 WORD_STEPS = ("roles", "pin", "redact", "on_failure", "on_conflict")
 WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
+
+
+CONSTRUCTORS = ("new", "from")
+LONGEST_CHAIN = 256  # links, as the parser has it
+
+
+def is_step(call: ast.MethodCall) -> bool:
+    """Whether a call in a chain that makes a value is a step: what is written as a method of a memory is none."""
+    name = call.name.text
+    unnamed = sum(argument.name is None for argument in call.arguments)
+    match name:
+        case "tokens" | "summary":  # these four are both
+            return bool(call.arguments)
+        case "recall":
+            return unnamed == 0
+        case "pin":
+            return unnamed < 2
+    return lookup("Memory", name) is None
+
+
+def memory_value(r: Resolver, node: ast.Call | ast.MethodCall) -> bool:
+    """Whether a chain in an expression makes a memory value; if so what it is made from is declared (M-2.18)."""
+    at: ast.Expr = node
+    for _ in range(LONGEST_CHAIN):
+        if not isinstance(at, ast.MethodCall) or not is_step(at):
+            break
+        at = at.receiver
+    if not isinstance(at, ast.Call) or not _constructs(r, at.callee):
+        return False
+    place = ast.Ident(span=at.callee.span, text=r.memory_name())
+    written = ast.NamedType(span=at.callee.span, path=[place], arguments=None)
+    declaration = ast.Store(span=node.span, kind="memory", name=place, type=written, value=node)
+    node.memory = MemorySymbol(place.text, declaration, None, home=r.at, value=MemoryValue(at))
+    r.module.add(node.memory, node.span)
+    memory_chain(r, node)
+    return True
+
+
+def _constructs(r: Resolver, callee: ast.Expr) -> bool:
+    if not isinstance(callee, ast.PathExpr) or len(callee.segments) != 2 or callee.member is not None:
+        return False
+    owner, constructor = callee.segments
+    found = find(r, owner) if constructor.text in CONSTRUCTORS else None
+    return isinstance(found, BuiltinSymbol) and found.name in ("Memory", "MemoryRef")
 
 
 def memory_chain(r: Resolver, value: ast.Expr) -> None:
@@ -25,7 +72,12 @@ def memory_chain(r: Resolver, value: ast.Expr) -> None:
             for argument in value.arguments:
                 _argument(r, argument, value.name.text)
         value = value.receiver
-    r.visit(value)
+    if isinstance(value, ast.Call):
+        r.visit(value.callee)
+        for argument in value.arguments:
+            r.visit(argument.value)
+    else:
+        r.visit(value)
 
 
 def _context(r: Resolver, step: ast.MethodCall) -> None:

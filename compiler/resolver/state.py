@@ -95,6 +95,7 @@ class Resolver:
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "stages", "chain",
+        "body_name", "made",
     )  # fmt: skip
 
     def __init__(
@@ -130,6 +131,8 @@ class Resolver:
         self.scope = self.rooted
         self.function: FunctionScope | None = None
         self.nesting = Nesting()
+        self.body_name = "memory"  # the function around
+        self.made: dict[str, int] = {}  # memory values by what they are called after
 
     def visit(self, node: ast.Node | None) -> None:
         if node is not None:
@@ -179,6 +182,11 @@ class Resolver:
             yield
         finally:
             self.at, self.scope, self.function = outer
+
+    def memory_name(self) -> str:
+        """What a memory value is called: after the function that makes it, and which one of it (M-2.18)."""
+        number = self.made[self.body_name] = self.made.get(self.body_name, 0) + 1
+        return f"{self.body_name}#{number}"
 
     def type_key(self, name: str) -> str:
         """What tells a declared type from others of its name (Nominal.key): nothing for the first one met, the path of the module

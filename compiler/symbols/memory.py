@@ -21,12 +21,25 @@ class MemorySymbol(Symbol):
     steps: dict[str, dict[str, Any]] | None = None
     of: MemorySymbol | None = None
     keys: list[str] = field(default_factory=list)  # of `per`
+    value: MemoryValue | None = None  # of one that values are made from
+
+    @property
+    def computed(self) -> list[tuple[str, ast.Expr]]:
+        """The bounds that a run computes, by name, in the order they are written (M-2.14, M-2.19)."""
+        merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
+        found = [(name, value.value) for name, value in merged.items() if isinstance(value, ComputedBound)]
+        return sorted(found, key=lambda bound: bound[1].span.start)
 
     @property
     def image_steps(self) -> dict[str, Any]:
         """What the image carries beside `max_messages`, `of` and `context` (M-2.13)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
-        return {name: merged[name] for name in sorted(merged) if name not in ("retain", "context")}
+        computed = {name: value for name, value in merged.items() if isinstance(value, (ComputedBound, BoundFunction))}
+        if self.value is not None:
+            merged["made"] = [name for name, _ in self.computed]
+        elif computed:
+            merged["bounds"] = {name: True if isinstance(value, ComputedBound) else value for name, value in computed.items()}
+        return {name: merged[name] for name in sorted(merged) if name not in ("retain", "context", *computed)}
 
     @property
     def context(self) -> ContextSymbol | None:
@@ -73,6 +86,27 @@ class StepFunction:
 
     value: ast.Expr
     place: list[int] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class BoundFunction(StepFunction):
+    """A bound that is a function of the key (M-2.17)."""
+
+
+@dataclass(eq=False, slots=True)
+class ComputedBound:
+    """A bound that is no constant: computed when the program begins, of a memory value where it is made (M-2.14, M-2.19)."""
+
+    value: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class MemoryValue:
+    """What a chain in the body of a function makes (M-2.18). `chain`: its links from the constructor on; `messages`: what it is
+    made from."""
+
+    chain: ast.Call
+    messages: ast.Expr | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -322,7 +322,7 @@ class World:
         clean = self.session.redactor.clean
         image = self.program.image
         bases = {m.name: m if m.of is None else image.memories[m.of] for m in image.memories}
-        plain = [name for name, base in bases.items() if not {"store", "keys"} & base.steps.keys()]
+        plain = [name for name, base in bases.items() if not {"store", "keys", "made"} & base.steps.keys()]
         made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in plain}
         if outcome.panic is not None:
             panic = outcome.panic

@@ -39,6 +39,12 @@ class Beginning:
     def written(self, ref: MemoryRef, task: Any) -> Any:
         return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
 
+    def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        return self.memories.bounds(name, given)
+
+    def made(self, name: str, given: dict[str, Any], messages: Any) -> Any:
+        return self.memories.made(name, given, messages)
+
     def at_once(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
         """Of a memory that nobody has used these are what its logs begin with (M-2.10)."""
         if method in BEGINS and not (ref.branch or ref.key or self.memories.is_open(ref.name)):

@@ -54,6 +54,7 @@ class Conversation:
         "report",
         "ended",
         "operations",
+        "handles",
         "_locked",
     )
 
@@ -84,6 +85,8 @@ class Conversation:
         """Told that it holds no turn any more."""
         self.report: Callable[[str], object] = lambda text: None
         """Told why a fold failed (M-9.6)."""
+        self.handles: Sequence[Any] = ()
+        """What it holds on to until it has ended: a memory value lives as long as its handles (M-2.21)."""
         self.run: Run | None = None
         self.lead = ""
         self._locked = False

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from .bounds import Bounds
+
     Allow = tuple[frozenset[str], frozenset[str]]
 
 
@@ -18,10 +20,11 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once.
+    says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a
+    declaration that memory values are made from with the names of theirs (M-2.19).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "bounds")
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class Declaration:
         allow: Allow | None = None,
         embed: dict[str, Any] | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        bounds: Bounds | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -46,3 +50,8 @@ class Declaration:
         self.allow = allow
         self.embed = embed
         self.fixed = fixed
+        self.bounds = bounds
+
+    @property
+    def makes_values(self) -> bool:
+        return self.bounds is not None and self.bounds.made is not None

@@ -11,11 +11,14 @@ from time import time
 
 from ...vm.panics import Panic
 from ...vm.tasks import is_below
+from ...vm.values.metering import FEW, paced, works_on
 from .beginning import Beginning
+from .bounds import is_key
 from .declaration import Declaration
-from .errors import InvalidValue, MemoryFailure
+from .errors import InvalidValue, MemoryFailure, corrupt
 from .forms import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, encode, memory_key
+from .memory_values import MemoryValues
 from .met_versions import MetVersions
 from .policy import Policy
 from .stores.operations import IN_PLACE, MustWait
@@ -46,7 +49,7 @@ class Memories:
     __slots__ = (
         "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
-        "operations",
+        "operations", "values",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +80,7 @@ class Memories:
         self._embedders = embedders
         self._embeddings: dict[str, Embedding] = {}
         self._met = MetVersions()
+        self.values = MemoryValues()
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.must_wait = MustWait
@@ -104,7 +108,7 @@ class Memories:
 
     def listen(self) -> None:
         """Somebody hears the events from now on: those of memories in use too (M-6.31)."""
-        for memory in self._open.values():
+        for memory in (*self._open.values(), *(life.memory for life in self.values.lives.values())):
             if hasattr(memory, "listen"):
                 memory.listen(self._listener)
 
@@ -117,8 +121,60 @@ class Memories:
 
     def at(self, ref: MemoryRef) -> Any:
         """The Memory or DerivedMemory of a handle: at its key, and a branch that exists, or existed (M-6.17)."""
-        memory = self[ref.name] if not ref.key else self._at_key(ref)
+        if ref.life is not None:
+            memory = ref.life.memory
+        else:
+            memory = self[ref.name] if not ref.key else self._at_key(ref)
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
+
+    def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """The bounds that the beginning of a program gives a declared memory, if it may have them (M-2.14, M-2.15)."""
+        bounds = self._declared[name].bounds
+        if bounds is None:
+            raise Panic("P014", f"the memory {name} has no bounds that a run computes")
+        try:
+            bounds.check(given)
+        except InvalidValue as error:
+            raise Panic("P452", str(error)) from None
+        return given
+
+    def made(self, name: str, given: dict[str, Any], messages: Sequence[Any] | None) -> MemoryRef:
+        """A memory value with these bounds, and with these messages as a turn of no run (M-2.19, M-2.20)."""
+        from ...vm.values import MemoryRef
+
+        declared = self._declared[name]
+        if not declared.makes_values:
+            raise Panic("P014", f"the memory {name} is declared, and no value is made of it")
+        self.bounds(name, given)
+        self.values.give_up()
+        key = self.values.new_key(self._namespace, declared, given)
+        memory = self._bare(declared, key)
+        made = MemoryRef(name, "", key[2:-1], self.values.live(declared, memory, self._session(name)))
+        if messages:
+            from .direct import message_of
+
+            works_on(len(messages))
+            try:
+                memory.append_all([message_of(message) for message in paced(messages, FEW)])
+            except MemoryFailure as failure:
+                raise Panic("P452", f"the messages a memory is made from: {failure.message}") from None
+        return made
+
+    def revive(self, handles: Iterable[tuple[MemoryRef, int]]) -> None:
+        """The memory values among the handles that bytes told of live again; logs of others are given up."""
+        held = []
+        for ref, _ in handles:
+            declared = self._declared[ref.name]
+            if declared.makes_values:
+                key = memory_key(self._namespace, ref.name, ref.key)
+                ref.life = self.values.lives.get(key)
+                if ref.life is None or ref.life.store is not self._session(ref.name):
+                    self.values.lives.pop(key, None)
+                    ref.life = self.values.live(declared, self._bare(declared, key), self._session(ref.name))
+                held.append(ref)
+        names = {name for name, declared in self._declared.items() if declared.makes_values}
+        if names and self._volatile is not None:
+            self.values.sweep(self._volatile, names)
 
     def turn_around(self, task: Any, memory: Memory) -> Any:
         """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
@@ -196,7 +252,8 @@ class Memories:
         keyed, declared = self[ref.name], self._declared[ref.name]
         has = keyed.has(values)
         found = {memory.key: memory for _, memory in self._turns_of_runs() if has(memory.key)}
-        found.update((key, self._bare(declared, key)) for key in keyed.stored(values) if key not in found)
+        base = declared.policy  # without bounds that a run computes: nothing is added, and no function may stand in the way
+        found.update((key, self._bare(declared, key, base)) for key in keyed.stored(values) if key not in found)
         return [found[key] for key in sorted(found, key=encode)]
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
@@ -244,17 +301,25 @@ class Memories:
             memory.initialise(declared.initial)
         return memory
 
-    def _bare(self, declared: Declaration, key: Key) -> Memory:
-        """Without what begins its log."""
+    def _bare(self, declared: Declaration, key: Key, policy: Policy | None = None) -> Memory:
+        """Without what begins its log; `policy` in place of that of the key."""
         from .memory import Memory
 
+        views = self._views.get(declared.name)
+        if policy is None:
+            policy = self._policy(declared, declared, key)
+            views = views and {name: self._policy(self._declared[name], declared, key) for name in views}
         return Memory(
-            declared.policy, name=declared.name, store=self._store_of(declared), key=key,
+            policy, name=declared.name, store=self._store_of(declared), key=key,
             clock=self._clock if declared.store is None else self._stored_clock,
-            views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
+            views=views, listener=self._listener if self._hears() else None,
             session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
             met=None if declared.store is None else self._met,
         )  # fmt: skip
+
+    def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
+        """Of a memory, or of a view of `base`, at a key: with the bounds that a run computes (M-2.14 to M-2.19)."""
+        return declared.policy if declared.bounds is None else declared.bounds.at(base.per, key[2:-1])
 
     def take_over(self, earlier: Memories) -> None:
         """Go on with the volatile logs of an earlier session where a name is in both and declared alike there; views, and who
@@ -262,6 +327,9 @@ class Memories:
         for name, mine in self._declared.items():
             theirs = earlier._declared.get(name)
             if theirs is None or mine.store is not None or mine.of is not None:
+                continue
+            said = mine.bounds and mine.bounds.said
+            if mine.makes_values or (theirs.bounds and theirs.bounds.said) != said:
                 continue
             if (theirs.policy, theirs.per, theirs.store, theirs.of) == (mine.policy, mine.per, None, None):
                 self._earlier[name] = earlier._session(name)
@@ -306,6 +374,7 @@ class Memories:
 
     def volatile_stores(self) -> list[tuple[str | None, VolatileStore]]:
         """Those whose logs end with the session; in a test also the stores, by their names (M-8.15)."""
+        self.values.give_up()
         made: dict[int, tuple[str | None, VolatileStore]] = {}
         for store in (self._volatile, *self._earlier.values()):
             if store is not None:
@@ -318,8 +387,11 @@ class Memories:
         return bool(getattr(self._stores, "volatile", False))
 
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
-        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere."""
+        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere, or no
+        memory value has that key."""
         declared = self._declared[str(key[1])]
+        if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
+            return None
         if label is None:
             return self._session(declared.name)
         if label != declared.store or not self._are_volatile():
@@ -352,6 +424,8 @@ class Memories:
     def differs(self, ref: MemoryRef, version: int, changes: Changes) -> bool:
         """Whether the volatile log of a handle will have another version; one in a store goes its own way."""
         declared, key = self._log_of(ref)
+        if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, ref.key):
+            raise corrupt(f"a memory value {ref.name} that none is")
         return (declared.store is None or self._are_volatile()) and changes.version(declared.store, key) != version
 
     def went_back(self, ref: MemoryRef, version: int) -> int | None:

@@ -56,7 +56,7 @@ def of_failure(method: str, failure: MemoryFailure) -> Any:
     """The Err of a method that gives a Result; the panic of another one (M-6.22)."""
     if method in RESULTS:
         return failed(failure)
-    raise Panic("P451", failure.message) from None
+    raise Panic(failure.panic_code, failure.message) from None
 
 
 def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) -> Any:
@@ -108,6 +108,24 @@ def _turn(turn: stored.Turn, entries: Sequence[stored.Entry]) -> Any:
     return Turn.of((turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, meta, said))
 
 
+def _to_map(ref: MemoryRef, memory: Memory) -> Any:
+    """M-6.32: as plain data, of which JSON is made."""
+    messages = memory.messages()
+    works_on(len(messages))
+    shown = [_as_map(message) for message in paced(messages, FEW)]
+    return from_json({"limits": memory.policy.limits(), "count": len(shown), "messages": shown})
+
+
+def _as_map(message: Msg) -> dict[str, Any]:
+    """The fields of a Message that are not at their defaults (M-6)."""
+    found: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        found["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments or {}} for call in message.calls]
+    if message.call_id is not None:
+        found["tool_call_id"] = message.call_id
+    return found
+
+
 def _append(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
     memory.append(role, content)
 
@@ -154,12 +172,14 @@ def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.fork(name)
-    return MemoryRef(ref.name, name, ref.key)
+    if ref.life is not None:
+        ref.life.branches.add(name)
+    return ref.at_branch(name)
 
 
 def _branch(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.branch(name)
-    return MemoryRef(ref.name, name, ref.key)
+    return ref.at_branch(name)
 
 
 def _load(ref: MemoryRef, memory: Memory, text: str) -> None:
@@ -188,6 +208,7 @@ METHODS: dict[str, Any] = {
     "tokens": lambda ref, memory: memory.tokens(),
     "version": lambda ref, memory: memory.version(),
     "stats": lambda ref, memory: from_json(memory.stats()),
+    "to_map": _to_map,
     "fork": _fork,
     "branch": _branch,
     "branches": lambda ref, memory: Array(memory.branches()),

@@ -19,6 +19,11 @@ class MemoryFailure(CallFailure):
     def __init__(self, variant: str, message: str, **fields: Any) -> None:
         super().__init__("MemoryError", variant, message, **fields)
 
+    @property
+    def panic_code(self) -> str:
+        """The panic of methods without a Result (M-6.22, M-6.33)."""
+        return "P452" if self.variant == "Bound" else "P451"
+
 
 class InvalidValue(Exception):
     """What M-6.23 makes panic P452: an invalid key value, number or content."""
@@ -104,6 +109,11 @@ def corrupt(reason: str) -> MemoryFailure:
 
 def redaction_failed(reason: str) -> MemoryFailure:
     return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
+
+
+def wrong_bound(message: str, bound: str) -> MemoryFailure:
+    """A function of the key gave a bound that none is (M-2.17)."""
+    return MemoryFailure("Bound", message, bound=bound)
 
 
 def unnameable(kind: str) -> MemoryFailure:

@@ -5,13 +5,15 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 
 from __future__ import annotations
 
+from ...vm.bytecode.memory_steps import BOUNDS
+from .bounds import Bounds, key_names
 from .declaration import Declaration
 from .policy import Policy
 from .stores.operations import IN_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ...vm.bytecode.image import Image, Memory
@@ -24,25 +26,32 @@ if TYPE_CHECKING:
 
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
+    Computed = Callable[[int], Mapping[str, int | None]]
 
-OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed")
+OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed", "bounds", "made")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
 
 
-def declarations(image: Image, functions: Functions, counter: Any, secrets: Secrets) -> list[Declaration]:
-    """`counter`: the TokenCounter of the host, or None; `secrets` are in no log (G-10.3)."""
+def declarations(
+    image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
+) -> list[Declaration]:
+    """`counter`: the TokenCounter of the host, or None; `secrets` are in no log (G-10.3); `computed`: the bounds that the
+    beginning of the program gave a memory by its number."""
     found = []
     counts = None if counter is None else _counting(counter)
-    for memory in image.memories:
+    for number, memory in enumerate(image.memories):
         steps = memory.steps
+        bounds = _bounds(memory, number, functions, counts, secrets, computed)
+        made = None if bounds is None else bounds.made
         of = None if memory.of is None else image.memories[memory.of].name
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
-                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
+                memory.name, _policy(memory, memory.steps, memory.max_messages, functions, counts, secrets),
+                per=steps.get("keys", ()) if made is None else key_names(made), store=store, of=of, allow=_allowed(steps),
+                embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
             )
         )
     return found
@@ -101,11 +110,40 @@ def _counting(counter: Any) -> TokenCounter:
     return count
 
 
-def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, secrets: Secrets) -> Policy:
-    if not memory.steps:
-        return Policy(retain=memory.max_messages, counter=counter, secrets=secrets)
-    steps: dict[str, Any] = {name: value for name, value in memory.steps.items() if name not in OUTSIDE_THE_POLICY}
-    steps["retain"] = memory.max_messages
+def _bounds(
+    memory: Memory, number: int, functions: Functions, counter: TokenCounter | None, secrets: Secrets, computed: Computed
+) -> Bounds | None:
+    """What a run computes of its bounds; None where all are constants."""
+    said, made = memory.steps.get("bounds", {}), memory.steps.get("made")
+    if not said and made is None:
+        return None
+    written = {name: memory.steps[name] for name in BOUNDS if name in memory.steps}
+    if memory.max_messages is not None:
+        written["retain"] = memory.max_messages
+
+    def policy(given: Mapping[str, int | None]) -> Policy:
+        steps = {**memory.steps, **{name: value for name, value in given.items() if value is not None and name != "retain"}}
+        return _policy(memory, steps, given.get("retain", memory.max_messages), functions, counter, secrets)
+
+    of_key = {name: functions("bound", place) for name, place in said.items() if place is not True}
+    return Bounds(
+        memory.name, written, policy, computed=lambda: computed(number), of_key=of_key, made=made, said=[said, made, written]
+    )
+
+
+def _policy(
+    memory: Memory,
+    said: Mapping[str, Any],
+    retain: int | None,
+    functions: Functions,
+    counter: TokenCounter | None,
+    secrets: Secrets,
+) -> Policy:
+    """What `said` says, the steps of the memory with the bounds of one run."""
+    if not said:
+        return Policy(retain=retain, counter=counter, secrets=secrets)
+    steps: dict[str, Any] = {name: value for name, value in said.items() if name not in OUTSIDE_THE_POLICY}
+    steps["retain"] = retain
     if "redact" in steps:
         steps["redact"] = [_redactor(word, functions) for word in steps["redact"]]
     if "pin_when" in steps:
@@ -120,8 +158,8 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, 
     if "learn" in steps:
         steps["learn"] = tuple(_rule(rule, functions) for rule in steps["learn"])
     steps = {name: value for name, value in steps.items() if not name.startswith(GROUPS)}
-    if "recall" in memory.steps:
-        steps["recall"] = _group(memory.steps, "recall_")
+    if "recall" in said:
+        steps["recall"] = _group(said, "recall_")
     if "decay_rate" in memory.steps:
         steps["decay"] = _group(memory.steps, "decay_")
     steps["counter"], steps["secrets"] = counter, secrets
@@ -129,7 +167,7 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, 
     return Policy.of(steps)
 
 
-def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
+def _group(steps: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in steps.items() if name.startswith(prefix)}
 
 

@@ -144,6 +144,18 @@ class Policy:
         """The text without secrets."""
         return text if self.secrets is None else self.secrets.clean(text)
 
+    def limits(self) -> dict[str, int | float | None]:
+        """Every bound that steps set, by the names of `stats()` (M-6.15); None for one that none sets."""
+        summary, recall = self.summary or SummaryPolicy(), self.recall
+        return {
+            "retain": self.retain, "retain_low": self.retain_low, "retain_tokens": self.retain_tokens,
+            "window": self.window, "window_low": self.window_low, "window_turns": self.window_turns, "token_limit": self.tokens,
+            "prune": self.prune, "clip": self.clip, "ttl": self.ttl,
+            "summary_every_turns": summary.every_turns, "summary_every_ms": summary.every_ms,
+            "summary_max_tokens": summary.max_tokens, "recall_k": None if recall is None else recall.k,
+            "recall_min_confidence": None if recall is None else recall.min_confidence,
+        }  # fmt: skip
+
     def __eq__(self, other: object) -> bool:
         names = [name for name in self.__slots__ if name != "secrets"]
         return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in names)

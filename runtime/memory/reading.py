@@ -245,16 +245,14 @@ class MemoryReader:
         state = self.store.views(self.key).get(name) if self.head().version else None
         return state.text if state is not None and state.text else None
 
-    def stats(self) -> dict[str, int | None]:
-        """M-6.15."""
+    def stats(self) -> dict[str, int | float | None]:
+        """Counts, then all limits (M-6.15)."""
         head = self.head()
         works_on(head.length)
         turns = len({entry.turn for entry in paced(self.entries())}) if head.length else 0
         return {
             "messages": head.length, "tokens": head.tokens, "turns": turns, "version": head.version,
-            "retain": self.policy.retain, "window": self.policy.window,
-            "window_turns": self.policy.window_turns, "token_limit": self.policy.tokens,
-            "facts": len(self.kept_facts()),
+            "facts": len(self.kept_facts()), **self.policy.limits(),
         }  # fmt: skip
 
     # ------------------------------------------------------------ facts

@@ -141,7 +141,7 @@ class ModelCalls:
             head = await conversation.open(call.model, [user], system=settings.system, tools_offered=offered, by=settings.name)
             return message_array([*head, conversation.user(call.prompt)])
         except CallFailure as failure:
-            raise Panic("P451", failure.message) from None
+            raise Panic(failure.panic_code, failure.message) from None
 
     def _services(self, name: str) -> Services:
         """Those of the run; a mock stands in for the provider only (O-8.16)."""

@@ -14,6 +14,7 @@ from . import (
     test_durability,
     test_facts,
     test_learning,
+    test_memory_values,
     test_recall_laws,
     test_resolution,
     test_runs,
@@ -36,6 +37,18 @@ def log_machine(tmp_path):
 
 def call_machine(tmp_path):
     run_state_machine_as_test(CallMachine, settings=settings(QUICK, max_examples=60, stateful_step_count=12))
+
+
+def memory_values(tmp_path):
+    """Short ones: the long histories have tests of their own."""
+    test_memory_values.test_two_values_of_one_chain_have_bounds_of_their_own()
+    test_memory_values.test_what_a_value_begins_with_is_of_no_run()
+    test_memory_values.test_what_nothing_refers_to_is_nowhere()
+    test_memory_values.test_a_snapshot_holds_only_values_that_are_held()
+    test_memory_values.test_values_that_ended_between_two_snapshots_do_not_come_back()
+    deeds = [(kind, number) for number, kind in enumerate(test_memory_values.KINDS)]
+    chain = "Memory::new().retain(%s(6), low: %s(2)).window(%s(3))"
+    test_memory_values.same(test_memory_values.emits(chain, deeds))
 
 
 class Files:

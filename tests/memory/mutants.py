@@ -13,14 +13,17 @@ from typing import NamedTuple
 
 from concerto.runtime import calls
 from concerto.runtime.memory import (
+    bounds,
     branching,
     changes,
     conversation,
+    declared,
     dumps,
     entries,
     facts,
     keys,
     memory,
+    memory_values,
     reading,
     recalling,
     remembering,
@@ -266,6 +269,36 @@ MUTANTS = {
     },
     "M-12.21": {
         "views one behind the other": Mutant(views, "elif id(log) in by_log:", "elif False:", finding.lists),
+    },
+    "M-12.31": {
+        "bounds of the first value for all": Mutant(
+            bounds, "found = self._known.get(at)", "found = next(iter(self._known.values()), None)", finding.memory_values
+        ),
+        "bounds of the beginning forgotten": Mutant(
+            bounds, "{name: value or None for name, value in zip(self.made,", "{name: None for name, value in zip(self.made,",
+            finding.memory_values,
+        ),
+        "log kept when the last handle goes": Mutant(
+            memory_values, "store.give_up([key, *((*key[:-1], branch) for branch in branches)])", "pass", finding.memory_values
+        ),
+        "branches kept when the last handle goes": Mutant(
+            memory_values, "store.give_up([key, *((*key[:-1], branch) for branch in branches)])", "store.give_up([key])",
+            finding.memory_values,
+        ),
+        "messages of `from` as a run": Mutant(
+            declared, "memory.append_all([message_of(message) for message in paced(messages, FEW)])",
+            "from .changes import Draft; from .entries import Turn; "
+            "memory.write([Draft(message_of(message)) for message in messages], Turn(0, run='M-0'))", finding.memory_values,
+        ),
+        "messages of `from` as turns": Mutant(
+            declared, "memory.append_all([message_of(message) for message in paced(messages, FEW)])",
+            "[memory.append_all([message_of(message)]) for message in messages]", finding.memory_values,
+        ),
+        "one number for two values": Mutant(memory_values, "self.last += 1", "self.last = 1", finding.memory_values),
+        "logs of no value go on after a snapshot": Mutant(
+            memory_values, "if life is None:\n                    gone.append(key)", "if False:\n                    pass",
+            finding.memory_values,
+        ),
     },
     "M-12.22": {
         "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),

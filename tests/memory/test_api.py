@@ -449,8 +449,10 @@ def test_stats(make):
     turn_of(memory, "r")
     memory.append("user", "x")
     assert memory.stats() == {
-        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "window_turns": None, "token_limit": 100,
-        "facts": 0,
+        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "facts": 0, "retain": 9, "retain_low": None,
+        "retain_tokens": None, "window": 4, "window_low": None, "window_turns": None, "token_limit": 100, "prune": None,
+        "clip": None, "ttl": None, "summary_every_turns": None, "summary_every_ms": None, "summary_max_tokens": None,
+        "recall_k": None, "recall_min_confidence": None,
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from .limits import Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Accepts = Callable[[Any], bool]
@@ -91,6 +91,18 @@ RULE = _table(
     ("name", "on", "by", "when", "store"),
 )
 
+BOUNDS = {
+    "retain": "retain", "retain_low": "low of retain", "retain_tokens": "tokens of retain", "clip": "clip", "window": "window",
+    "window_low": "low of window", "window_turns": "turns of window", "tokens": "tokens", "weight": "weight",
+    "recall_k": "k of recall",
+}  # fmt: skip
+"""Those that a run may compute (M-2.14), and what a program calls them."""
+MADE = "value"
+"""The first part of the key of a memory value, before its bounds: its number in the session (M-2.19)."""
+VALUE, COMPUTED = "__value", "__bounds"
+"""Methods of handles for generated code: what makes a memory value, and what checks the bounds of a declared memory."""
+NOT_OF_A_VALUE = ("keys", "store", "ttl", "decay_rate", "bounds")
+
 STEPS: dict[str, Accepts] = {
     "retain_low": is_count, "retain_tokens": is_count, "tools": lambda value: value is True,
     "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
@@ -108,6 +120,11 @@ STEPS: dict[str, Accepts] = {
     "embed": lambda value: EMBED(value) and (value["kind"] != "connection" or ("connection" in value and "model" in value)),
     "learn": lambda value: _list_of(RULE)(value) and _apart([rule["name"] for rule in value]),
     "on_failure": _one_of(ON_FAILURE), "on_conflict": _one_of(ON_CONFLICT),
+    "bounds": lambda value: (
+        type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
+        and all(held is True or is_function(held) for held in value.values())
+    ),
+    "made": lambda value: _names(value) and all(name in BOUNDS for name in value),
 }  # fmt: skip
 
 
@@ -134,5 +151,26 @@ def steps(value: Any, limits: Limits) -> None:
         raise f.Misshapen("`decay` has a rate per time").at(".decay_rate")
     if "recall" not in value and any(name.startswith("recall_") for name in value):
         raise f.Misshapen("details of a step that is missing").at(".recall")
-    if "window_low" in value and value["window_low"] >= value.get("window", 0):
+    computed = [*value.get("bounds", ()), *value.get("made", ())]
+    if "window_low" in value and "window" not in computed and value["window_low"] >= value.get("window", 0):
         raise f.Misshapen("`window_low` is not below `window`")
+    if any(name in value for name in computed):
+        raise f.Misshapen("a bound that is both written and computed")
+    if "made" in value and any(name in value for name in NOT_OF_A_VALUE):
+        raise f.Misshapen("a step that no memory value has").at(".made")
+
+
+def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
+    """What is wrong with bounds that a run gave a memory, beside those that are written: which, its value, and why (M-2.15)."""
+    for name in BOUNDS:
+        value = bounds.get(name)
+        if value is not None and not is_count(value):
+            return name, value, "it is an Int of at least 1, or nil"
+    for name in ("retain", "window"):
+        low, bound = bounds.get(f"{name}_low"), bounds.get(name)
+        if low is not None and (bound is None or low >= bound):
+            return f"{name}_low", low, f"it is below `{name}`, which is {'nil' if bound is None else bound}"
+    window, retain = bounds.get("window"), bounds.get("retain")
+    if window is not None and retain is not None and window > retain:
+        return "window", window, f"it is at most `retain`, which is {retain}"
+    return None

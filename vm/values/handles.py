@@ -71,16 +71,21 @@ class AgentRef(Ref):
 
 
 class MemoryRef(Ref):
-    """A declared memory, with `branch` a branch of it (M-6.16), with `key` at the values of its key parts (M-7.3)."""
+    """A declared memory, with `branch` a branch of it (M-6.16), with `key` at the values of its key parts (M-7.3). `life`: of a
+    memory value what ends when no handle refers to it (M-2.19)."""
 
-    __slots__ = ("branch", "key")
+    __slots__ = ("branch", "key", "life")
     type_name = "MemoryRef"
     word = "memory"
 
-    def __init__(self, name: str, branch: str = "", key: tuple[str | int, ...] = ()) -> None:
+    def __init__(self, name: str, branch: str = "", key: tuple[str | int, ...] = (), life: Any = None) -> None:
         self.name = name
         self.branch = branch
         self.key = key
+        self.life = life
+
+    def at_branch(self, branch: str) -> MemoryRef:
+        return MemoryRef(self.name, branch, self.key, self.life)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is MemoryRef and (other.name, other.branch, other.key) == (self.name, self.branch, self.key)

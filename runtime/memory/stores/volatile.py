@@ -126,6 +126,13 @@ class VolatileStore:
             if key in self.logs:
                 self.logs[key].reset()
 
+    def give_up(self, keys: Sequence[Key]) -> None:
+        """Logs that nobody can reach any more: unlike `remove` nothing is told of them, nor written down."""
+        for key in keys:
+            self.logs.pop(key, None)
+            if self.changed is not None:
+                self.changed.pop(key, None)
+
     def keys(self, prefix: Key) -> Iterator[Key]:
         under = [(key, log) for key, log in self.logs.items() if key[: len(prefix)] == prefix]
         found = [key for key, log in under if not log.is_blank()]

@@ -1,0 +1,64 @@
+"""Bounds in the steps of memories: constants, what a run computes, functions of the key (M-2.5, M-2.14 to M-2.17).
+
+Hands on `bound`, and the checks of what such an expression does. Must not know: which steps have bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ast
+from ..symbols import BoundFunction, ComputedBound, FunctionSymbol, MemorySymbol
+from ..types import ANY, INT, STRING, Function, Nilable, map_
+from .constants import NotConstant
+from .context import FREE, Checker, Expected
+from .declarations import FAILED, at_module_level, constant_value
+from .relations import ERRONEOUS
+
+OF_KEY = Function((map_(STRING, ANY),), Nilable(INT))
+COMPUTED = (INT, Nilable(INT), ANY)
+
+
+def bound(c: Checker, value: ast.Expr, what: str, *, in_body: bool) -> Any:
+    """An Int of at least 1, a ComputedBound or a BoundFunction; FAILED after a report. `in_body`: the chain makes a value."""
+    if isinstance(value, ast.Closure) or (isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)):
+        return _function(c, value, what, in_body)
+    found = c.value(value, FREE) if in_body else at_module_level(c, value, FREE)
+    if found is ERRONEOUS:
+        return FAILED
+    if found not in COMPUTED:
+        c.report("E4004", value.span, f"{what} is an Int of at least 1", help="write a number, such as `20`")
+        return FAILED
+    if found != INT:
+        return ComputedBound(value)
+    try:
+        count = constant_value(c, value)
+    except NotConstant:
+        return ComputedBound(value)
+    if count is FAILED:
+        return FAILED
+    if not isinstance(count, int) or count < 1:
+        c.report("E4004", value.span, f"{what} is an Int of at least 1", help="write a number, such as `20`")
+        return FAILED
+    return count
+
+
+def _function(c: Checker, value: ast.Expr, what: str, in_body: bool) -> Any:
+    if in_body:
+        message = f"{what} cannot be a function: a memory value has no key"
+        c.report("E4520", value.span, message, help="give the number, such as `limit(tenant)`")
+        return FAILED
+    if at_module_level(c, value, Expected(OF_KEY)) is ERRONEOUS:
+        return FAILED
+    made = BoundFunction(value)
+    c.step_functions.append(made)
+    return made
+
+
+def check_key_functions(c: Checker, symbol: MemorySymbol) -> None:
+    """E4520: a function of the key, of a memory that has none (M-2.17)."""
+    said = [value for step in (symbol.steps or {}).values() for value in step.values()]
+    for value in said:
+        if isinstance(value, BoundFunction) and not symbol.keys:
+            message = f"`{symbol.name}` has no key that a function of it could be given"
+            c.report("E4520", value.value.span, message, help="add `.per(tenant)`, or write the number: `limit()`")
