@@ -63,7 +63,8 @@ VALUES: dict[Type, tuple[str, ...]] = {
     ("array", ANY): ARRAYS, ("array", ("int",)): ("(0..{m}).map(|i| i % 256)", ARRAYS[0]),
     ("array", ("string",)): (ARRAYS[1], ARRAYS[4], '["k"]'),
     ("array", ("array", ANY)): (
-        "(0..{m} / 10).map(|i| [i, i])", "[(0..{m}).to_array()]", '["ab,cd".repeat({m} / 2).split(",")]', '[["\\"".repeat({n} / 4)]]',
+        "(0..{m} / 10).map(|i| [i, i])", "[(0..{m}).to_array()]", '["ab,cd".repeat({m} / 2).split(",")]',
+        '[["\\"".repeat({n} / 4)]]',
     ),
     ("array", ("map", ("string",), ANY)): (
         '(0..{k}).map(|i| {{ "a": i, "b": nil }})', f"[{MAPS[0]}]",
@@ -73,15 +74,21 @@ VALUES: dict[Type, tuple[str, ...]] = {
     ("array", ("struct", "Message")): ('(0..{k}).map(|i| Message::user("hello"))', '[Message::user("ab".repeat({n} / 8))]'),
     ("map", ("string",), ANY): MAPS, ("map", ("string",), ("string",)): TEXT_MAPS,
     ("set", ("var", "T")): ("Set::from((0..{k}).to_array())", "Set::from((0..{k}).to_array().enumerate())"),
-    ("struct", "DateTime"): ("std::date::of(2030, 1, 2).unwrap()", 'std::date::parse("2024-02-29T10:00", "Europe/Berlin").unwrap()'),
+    ("struct", "DateTime"): (
+        "std::date::of(2030, 1, 2).unwrap()", 'std::date::parse("2024-02-29T10:00", "Europe/Berlin").unwrap()',
+    ),
     ("struct", "ModelUsage"): ("std::usage::spent()",), ("prompt",): ('Prompt::new("ab".repeat({n} / 8))',),
     ANY: ("7", '"ab"', *ARRAYS[:2], *TEXTS[:2], *MAPS), ("var", ""): ("7", '"ab"'),
 }  # fmt: skip
 """By type, the whole one before its first word; `T`, `U` and the rest are one."""
-PATHS = (*(f'"${{{{env(\"FOLDER\")}}}}/{name}"' for name in ("note.txt", "folder", "new/deep")), '"a".repeat({n})', '"a/".repeat({n} / 2)')
+PATHS = (
+    *(f'"${{{{env(\"FOLDER\")}}}}/{name}"' for name in ("note.txt", "folder", "new/deep")),
+    '"a".repeat({n})', '"a/".repeat({n} / 2)',
+)  # fmt: skip
 NAMED: dict[str, tuple[str, ...]] = {
     "zone": ('"UTC"', '"Europe/Berlin"', '"+01:30"', '"a".repeat({n})'), "separator": ('","', '"\\t"'), "scheme": ('"https"',),
-    "host": ('"a.example"', '"a".repeat({n})'), "port": ("nil", "80"), "base": ('"https://a.example/b/c"', '"a/".repeat({n} / 2)'),
+    "host": ('"a.example"', '"a".repeat({n})'), "port": ("nil", "80"),
+    "base": ('"https://a.example/b/c"', '"a/".repeat({n} / 2)'),
     "thousands": ('""', '","'), "point": ('"."',), "decimals": ("2", "nil"), "ch": ('" "',), "role": ('"user"', '"tool"'),
     "url": ('"https://a.example/"', '"https://a.example/" + "a".repeat({n})'), "p": PATHS, "path": PATHS,
     "year": ("2030",), "month": ("2",), "day": ("3",), "hour": ("4",), "minute": ("5",), "second": ("6",), "millisecond": ("7",),
@@ -90,7 +97,8 @@ NAMED: dict[str, tuple[str, ...]] = {
 """By the name of a parameter, where most values of its type end the loop at once."""
 RECEIVERS: dict[str, tuple[str, ...]] = {
     "String": TEXTS, "Array": ARRAYS, "Map": MAPS, "Set": VALUES["set", ("var", "T")], "Int": ("7",), "Float": ("2.5",),
-    "Bytes": BYTES, "Result": ("Ok(7)", "Err(7)"), "Option": ("Some(7)",), "Range": ("0..{m}", "0..9000000000000"), "Tuple": ("(1, 2)",),
+    "Bytes": BYTES, "Result": ("Ok(7)", "Err(7)"), "Option": ("Some(7)",), "Range": ("0..{m}", "0..9000000000000"),
+    "Tuple": ("(1, 2)",),
     "Queue": ("std::json::parse_as<Queue<Int>>(std::json::stringify((0..{k}).to_array())).unwrap()",),
     "Stack": ("std::json::parse_as<Stack<Int>>(std::json::stringify((0..{k}).to_array())).unwrap()",),
     "HashMap": ("{{ for i in 0..{k} {{ held.set(i, i); }} held }}",),
