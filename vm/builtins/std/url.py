@@ -104,7 +104,7 @@ def join_function(base: Any, reference: Any) -> str:
         if len(text(part)) > LONGEST:
             raise Panic("P013", f"a URL of {len(part)} characters; {LONGEST} are allowed")
     try:
-        return urljoin(base, reference)
+        return str(urljoin(base, reference))
     except ValueError as error:
         raise Panic("P013", f"no URL: {brief(base)} with {brief(reference)}: {str(error).lower()}") from None
 
