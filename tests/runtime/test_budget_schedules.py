@@ -1,6 +1,6 @@
-"""Requests of many tasks, calls and sessions on one tree of accounts, in orders that a seed makes up: no account goes above its limit
-by more than what a provider used beyond its reservation, who gets nothing is told so by an Err, and nobody waits for ever (G-2.26,
-G-6.4)."""
+"""Requests of many tasks, calls and sessions on one tree of accounts, in orders that a seed makes up: no account goes above its
+limit by more than what a provider used beyond its reservation, who gets nothing is told so by an Err, and nobody waits for ever
+(G-2.26, G-6.4)."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ class Books:
             self.beyond[account][at] += max(amount - amounts[at], 0)
 
 
+def future() -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
+
+
 class Schedule:
     def __init__(self, seed: int) -> None:
         self.chance = chance = random.Random(seed)
@@ -52,7 +56,7 @@ class Schedule:
             for _ in range(chance.randint(1, 3)):
                 call = self.account("call")
                 self.accounts.append(call)
-                self.purses.append(Purse([call, session, self.shared], PRICES, lambda: asyncio.get_running_loop().create_future()))
+                self.purses.append(Purse([call, session, self.shared], PRICES, future))
         self.books = Books(self.accounts)
         self.told = 0
 
@@ -98,9 +102,8 @@ class Schedule:
                     self.books.settled(account, reservation.amounts, use)
 
     async def run(self) -> None:
-        tasks = [
-            asyncio.ensure_future(self.task(self.chance.choice(self.purses), owner)) for owner in range(self.chance.randint(2, 10))
-        ]
+        count = self.chance.randint(2, 10)
+        tasks = [asyncio.ensure_future(self.task(self.chance.choice(self.purses), owner)) for owner in range(count)]
         for _ in range(2_000):
             await asyncio.sleep(0)
             if self.chance.random() < 0.05:

@@ -1,5 +1,5 @@
-"""Fuel is charged at the same points with the same amounts in both tiers: with any budget a run ends at the same instruction, with the
-same emits, the same fuel used and the same panic (G-6.2, G-16.2)."""
+"""Fuel is charged at the same points with the same amounts in both tiers: with any budget a run ends at the same instruction,
+with the same emits, the same fuel used and the same panic (G-6.2, G-16.2)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Deep recursion is the panic P012 through every built-in that takes a function, in both tiers at the same call, without a frame of
-Python for each, and the next run is unharmed (G-2.8, G-5.6)."""
+"""Deep recursion is the panic P012 through every built-in that takes a function, in both tiers at the same call, without a frame
+of Python for each, and the next run is unharmed (G-2.8, G-5.6)."""
 
 from __future__ import annotations
 
