@@ -104,9 +104,10 @@ class Schedule:
     async def run(self) -> None:
         count = self.chance.randint(2, 10)
         tasks = [asyncio.ensure_future(self.task(self.chance.choice(self.purses), owner)) for owner in range(count)]
+        cancels = self.chance.random() < 0.5  # else a task that nobody wakes would be ended by chance
         for _ in range(2_000):
             await asyncio.sleep(0)
-            if self.chance.random() < 0.05:
+            if cancels and self.chance.random() < 0.05:
                 self.chance.choice(tasks).cancel()
             if all(task.done() for task in tasks):
                 break
