@@ -7,7 +7,6 @@ Hands on `OPERATIONS`, which give year, month, day, hour, minute, second, millis
 from __future__ import annotations
 
 import datetime as dt
-import functools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,13 +64,12 @@ def zone_of(name: str) -> dt.tzinfo:
         raise Fault("UnknownZone", f"no time zone: {name[:LONGEST]!r}", name[:LONGEST]) from None
 
 
-@functools.cache
 def _has_zones() -> bool:
-    """Asked for each name that is unknown: the names themselves are in hundreds of files."""
+    """Asked for each name that is unknown, so that one file is looked at and not all."""
     from zoneinfo import ZoneInfo
 
     try:
-        ZoneInfo("Etc/UTC")
+        ZoneInfo.no_cache("Etc/UTC")
     except (KeyError, ValueError, OSError):
         return False
     return True
