@@ -195,13 +195,66 @@ class Implementation:
     target: Type
 
 
+class Implementations:
+    """The impls of a trait in the order in which they were met. Those that may suit are found by the head of their target and the
+    forms of their arguments: a trait may have thousands, and each be asked for."""
+
+    __slots__ = ("every", "numbers", "_found_by")
+
+    def __init__(self) -> None:
+        self.every: list[Implementation] = []
+        self.numbers: dict[Implementation, int] = {}
+        # By head, None for all; then by the positions of arguments that have a form; then by these forms.
+        self._found_by: dict[str | None, dict[tuple[int, ...], dict[tuple[object, ...], list[Implementation]]]] = {}
+
+    def add(self, made: Implementation, head: str) -> None:
+        self.numbers[made] = len(self.every)
+        self.every.append(made)
+        forms = [form(argument, made.parameters) for argument in made.arguments]
+        fixed = tuple([at for at, one in enumerate(forms) if one is not None])
+        for key in (head, None):
+            alike = self._found_by.setdefault(key, {}).setdefault(fixed, {})
+            alike.setdefault(tuple([forms[at] for at in fixed]), []).append(made)
+
+    def offered(self, head: str | None, arguments: tuple[Type, ...], free: tuple[Nominal, ...] = ()) -> list[Implementation]:
+        """All that may suit these arguments, of which `free` stand for any type, and some that do not. None: of any head."""
+        forms = [form(argument, free) for argument in arguments]
+        found: list[list[Implementation]] = []
+        for fixed, alike in self._found_by.get(head, {}).items():
+            wanted = tuple([forms[at] if at < len(forms) else None for at in fixed])
+            found += alike.values() if None in wanted else [alike.get(wanted, [])]
+        made = [one for some in found for one in some]
+        return made if len(found) == 1 else sorted(made, key=self.numbers.__getitem__)
+
+    def has(self, head: str) -> bool:
+        return head in self._found_by
+
+
+def form(type_: Type, free: tuple[Nominal, ...]) -> object:
+    """What two types have in common where one may be matched with the other; None for one that fits every type."""
+    match type_:
+        case Open() | Parameter():
+            return None
+        case Nominal():
+            return None if type_ in free else (type_.kind, type_.name, type_.key)
+        case Generic():
+            return type_.name
+        case Tuple():
+            return len(type_.items)
+        case Function():
+            return -1 - len(type_.parameters)
+        case Nilable():
+            return Nilable
+    return None if type_ == ANY else type_
+
+
 @dataclass(eq=False, slots=True)
 class Facts:
     """What impls and bounds say about a nominal type; every mention of the type shares it. `bounds`: of a type parameter.
     `implementations`: of a trait. `is_error`: it has `impl Error` (L-3.11.14)."""
 
     bounds: tuple[Nominal, ...] = ()
-    implementations: list[Implementation] = field(default_factory=list)
+    implementations: Implementations = field(default_factory=Implementations)
     is_error: bool = False
 
 

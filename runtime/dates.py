@@ -60,18 +60,29 @@ def zone_of(name: str) -> dt.tzinfo:
             offset = dt.timedelta(hours=int(hours), minutes=int(minutes))
             return dt.timezone(offset if name[0] == "+" else -offset)
         raise Fault("UnknownZone", f"no offset: {name[:LONGEST]!r}; write it as `+02:00`", name[:LONGEST])
-    from zoneinfo import ZoneInfo, available_timezones
+    from zoneinfo import ZoneInfo
 
     try:
         if len(name) > LONGEST:
             raise ValueError
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        if not available_timezones():
+        if not _has_zones():
             text = "this system has no time zones: install the Python package `tzdata`, or use UTC and offsets"
             raise Fault("NoTimeZones", text, name[:LONGEST]) from None
         hint = "; a pattern is named: `pattern: …`" if "%" in name else ""
         raise Fault("UnknownZone", f"no time zone: {name[:LONGEST]!r}{hint}", name[:LONGEST]) from None
+
+
+def _has_zones() -> bool:
+    """Asked for each name that is unknown, so that one file is looked at and not all."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo.no_cache("Etc/UTC")
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
 
 
 def _number(digits: str, most: int) -> bool:

@@ -63,15 +63,16 @@ class Metrics:
 
     def add(self, model: str, connection: str, use: Use) -> None:
         """What a request has used, however it ended."""
-        tokens = use.tokens
+        tokens = use.tokens_in + use.tokens_out
         if tokens:
             self.total_tokens += tokens
             self.tokens_in += use.tokens_in
-            self.tokens_cached += use.tokens_cached
-            self.tokens_cache_write += use.tokens_cache_write
             self.tokens_out += use.tokens_out
-            self.tokens_reasoning += use.tokens_reasoning
-            self.tokens_estimated += use.tokens_estimated
+            if use.tokens_cached or use.tokens_cache_write or use.tokens_reasoning or use.tokens_estimated:
+                self.tokens_cached += use.tokens_cached
+                self.tokens_cache_write += use.tokens_cache_write
+                self.tokens_reasoning += use.tokens_reasoning
+                self.tokens_estimated += use.tokens_estimated
             self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
             self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
         self.estimated_cost += use.cost

@@ -508,7 +508,7 @@ class Session:
 
     def emit(self, channel: str, value: Any) -> None:
         self.metrics.emit_count += 1
-        self.emits.send(channel, self.clean(value), False)
+        self.emits.send(self.redactor.clean(channel), self.clean(value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         self.emits.send(channel, self.clean(from_json(payload)), True)

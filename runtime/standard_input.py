@@ -31,20 +31,25 @@ class Buffer:
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self.read = read
-        self.left = b""
+        self.block = b""
+        self.at = 0  # what is before it in the block has been taken
+
+    def put_back(self, content: bytes) -> None:
+        self.block = content + self.block[self.at :]
+        self.at = 0
 
     def take(self, whole: bool, limit: int) -> bytes | TooLong:
         pieces: list[bytes] = []
         size = 0
         while True:
-            piece, self.left = self.left or self.read(), b""
-            end = -1 if whole else piece.find(b"\n")
-            if end >= 0:
-                piece, self.left = piece[: end + 1], piece[end + 1 :]
+            if self.at >= len(self.block):
+                self.block, self.at = self.read(), 0
+            end = len(self.block) if whole else self.block.find(b"\n", self.at) + 1 or len(self.block)
+            piece, self.at = self.block[self.at : end], end
             size += len(piece)
             if size <= limit:
                 pieces.append(piece)
-            if end >= 0 or not piece:
+            if not piece or (not whole and piece.endswith(b"\n")):
                 return b"".join(pieces) if size <= limit else TOO_LONG
 
 
@@ -100,7 +105,7 @@ class SystemInput:
         except BaseException:
             request.wanted = False
             if type(request.found) is bytes:
-                self._buffer.left = request.found + self._buffer.left
+                self._buffer.put_back(request.found)
             raise
         finally:
             holds(-1)
@@ -128,7 +133,7 @@ class SystemInput:
             except OSError as error:
                 found = error
             if not request.wanted and type(found) is bytes:
-                self._buffer.left = found + self._buffer.left
+                self._buffer.put_back(found)
                 continue
             request.found = found
             with suppress(RuntimeError):  # the loop has ended meanwhile

@@ -19,6 +19,8 @@ DEFAULTS: dict[str, float] = {"connect": 5.0, "first": 60.0, "idle": 30.0, "tota
 
 def call_seconds(timeout: Timeout) -> float:
     """Those of a whole call, `TimeLimits.call`, from the value of a field `timeout`."""
+    if type(timeout) is float:
+        return timeout
     return float(timeout) if isinstance(timeout, (int, float)) else TimeLimits(timeout).call
 
 

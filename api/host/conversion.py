@@ -25,7 +25,8 @@ from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 LONG_FORM = frozenset({"variant", "data"})
 PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
 MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
-MOST_READ = 20_000_000  # values read from one of Python, parts counted as often as they are met
+MOST_READ = 20_000_000  # parts read from a value of Python
+LONG = 1024  # characters of a text that is worth remembering
 
 
 # ---------------------------------------------------------------- to Python
@@ -155,9 +156,14 @@ def _inside(what: str, step: str) -> str:
 
 
 class _Reader:
+    """One reading. `known`: what parts have become, by the type that was wanted and their identity, so that one that stands in
+    many places is read once; `kept` holds them, since an identity may be given again to what comes later."""
+
     def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
         self.left_out: list[int] = []
         self.count = 0
+        self.known: dict[tuple[Any, ...], dict[int, Any]] = {}
+        self.kept: list[Any] = []
         self.defaults = iter(defaults)
         self.program = program
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
@@ -167,6 +173,17 @@ class _Reader:
         self.count += 1
         if self.count > MOST_READ:
             raise TypeError(f"{what}: the value has more than {MOST_READ} parts")
+        kind = type(value)
+        if kind in PLAIN and not (kind is str and len(value) > LONG):
+            return self.made(value, wanted, what)
+        known = self.known.setdefault(wanted, {})
+        if id(value) in known:
+            return v.share(known[id(value)])
+        made = known[id(value)] = self.made(value, wanted, what)
+        self.kept.append(value)
+        return made
+
+    def made(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
         head = wanted[0]
         if head == "any":
             return self.natural(value, what)
@@ -186,12 +203,12 @@ class _Reader:
         """The value that something is by itself, where no type is asked for."""
         for kinds, wanted in _NATURAL:
             if isinstance(value, kinds):
-                return self.read(value, wanted, what)
+                return self.made(value, wanted, what)
         if isinstance(value, tuple):
-            return tuple(self.natural(item, _inside(what, f"[{at}]")) for at, item in enumerate(value))
+            return tuple(self.read(item, ("any",), _inside(what, f"[{at}]")) for at, item in enumerate(value))
         if isinstance(value, Struct | Enum):
             name = value.type_name if isinstance(value, Struct) else value.type
-            return self.read(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
+            return self.made(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
         if isinstance(value, Handle):
             return self.handle(value, ("handle", value.kind), what)
         raise TypeError(f"{what}: {type(value).__name__} has no counterpart in a program")
@@ -344,7 +361,7 @@ class _Reader:
     def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
         if not isinstance(value, ErrorValue) or not v.is_family(value.kind, wanted[1]):
             raise self.misfit(value, wanted, what)
-        fields = {name: self.natural(part, _inside(what, f".{name}")) for name, part in value.fields.items()}
+        fields = {name: self.read(part, ("any",), _inside(what, f".{name}")) for name, part in value.fields.items()}
         return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
 
     def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:

@@ -142,7 +142,7 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
-        "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
+        "traits", "models", "trait_symbols", "implementations", "offers", "made_by", "field_types", "error_impls",
         "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
         "open_lets", "filling",
@@ -189,7 +189,7 @@ class Checker:
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
         self.offers: dict[tuple[Nominal, str, Any], list[Any]] = {}  # of types without type arguments, by method and module
-        self.impls_by_head: dict[tuple[int, str], list[Implementation]] = {}
+        self.made_by: dict[ImplSymbol, Implementation] = {}
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known

@@ -68,13 +68,13 @@ def implementations_of(found: Type, trait: Nominal) -> Iterator[tuple[Implementa
     if isinstance(found, Union):
         found = STRING
     for head in _heads(found):
-        offers = [made for made in trait.facts.implementations if kind_head(made.target) == head]
-        for made in offers:
+        if head is None or not trait.facts.implementations.has(head):
+            continue
+        for made in trait.facts.implementations.offered(head, trait.arguments):
             bindings = _suits(made, found, trait)
             if bindings is not None:
                 yield made, bindings
-        if offers:
-            return
+        return
 
 
 def _heads(found: Type) -> list[str | None]:

@@ -179,7 +179,7 @@ def _of_impls(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) 
     if arguments and any(method.changes_self for method in _own_methods(item)):
         c.written(arguments[0].value)
     for impl in item.impls:
-        made = next((m for m, symbol in c.implementations.items() if symbol is impl), None)
+        made = c.made_by.get(impl)
         if made is None or not isinstance(impl.trait, TraitSymbol):
             continue
         bindings: Matching = dict.fromkeys((parameter.unique_name for parameter in made.parameters), ANY)

@@ -64,12 +64,13 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
     if isinstance(impl.trait, ErrorFamilySymbol):
         _declare_error(c, impl)
         return
-    if kind_head(impl.target) is None:
+    head = kind_head(impl.target)
+    if head is None:
         help = _target_help(impl.target, trait)
         c.report("E2031", node.target.span, f"`{impl.target}` cannot have an `impl` of a trait", help=help)
         return
     made = Implementation(tuple(own(p) for p in impl.type_parameters), trait.arguments, impl.target)
-    alike = c.impls_by_head.setdefault((id(trait.facts), kind_head(impl.target) or ""), [])
+    alike = trait.facts.implementations.offered(head, made.arguments, made.parameters)
     first = next((other for other in alike if _overlap(made, other)), None)
     if first is not None:
         what = f"`{trait}` has an `impl` for `{impl.target}` already"
@@ -78,9 +79,9 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         span = c.implementations[first].declaration.span
         c.report("E2030", node.target.span, what, help="remove one of them", first=span)
         return
-    trait.facts.implementations.append(made)
-    alike.append(made)
+    trait.facts.implementations.add(made, head)
     c.implementations[made] = impl
+    c.made_by[impl] = made
 
 
 def _target_help(target: Type, trait: Nominal) -> str:
@@ -90,9 +91,7 @@ def _target_help(target: Type, trait: Nominal) -> str:
 
 
 def _overlap(a: Implementation, b: Implementation) -> bool:
-    """Whether both could be meant for one value: the machine sees bare types only (L-3.1.22)."""
-    if kind_head(a.target) != kind_head(b.target):
-        return False
+    """Whether both, of one head, could be meant for one value: the machine sees bare types only (L-3.1.22)."""
     parameters = (*a.parameters, *b.parameters)
     pairs = list(zip(a.arguments, b.arguments, strict=False))
     return all(matched(x, y, {}, parameters) or matched(y, x, {}, parameters) for x, y in pairs)

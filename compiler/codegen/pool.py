@@ -5,6 +5,7 @@ Hands on indexes. Must not know: trees, instructions.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ...vm.bytecode import image as im
@@ -25,6 +26,8 @@ class Pool:
         self.implementations: dict[t.Implementation, list[int]] = {}  # the functions behind each impl of a trait
         self.handles: dict[t.Type, str] = {}  # what the handles of models and tools with impls are called
         self._traits: dict[tuple[str, ...], str] = {}
+        self._trait_types: dict[t.Nominal, tuple[int, str]] = {}
+        self._trait_count: Counter[str] = Counter()  # how many types of the image have a name
 
     def constant(self, kind: int, value: Any) -> int:
         key = f"{kind}:{type(value).__name__}:{value!r}"
@@ -93,18 +96,23 @@ class Pool:
     def trait(self, type_: t.Nominal) -> tuple[int, str]:
         """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own; a type
         parameter may be any of them."""
-        type_ = type_.of(tuple(map(_at_run_time, type_.arguments))) if type_.arguments else type_
-        every = type_.facts.implementations
-        suiting = [made for made in every if could_be(made, type_)]
-        key = ("trait", type_.unique_name, *(str(every.index(made)) for made in suiting))
+        known = self._trait_types.get(type_)
+        if known is not None:
+            return known
+        bare = type_.of(tuple(map(_at_run_time, type_.arguments))) if type_.arguments else type_
+        made_for = type_.facts.implementations
+        suiting = [made for made in made_for.offered(None, bare.arguments) if could_be(made, bare)]
+        key = ("trait", type_.unique_name, *(str(made_for.numbers[made]) for made in suiting))
         if key not in self._traits:
-            number = sum(other[1] == key[1] for other in self._traits)
+            number = self._trait_count[type_.unique_name]
+            self._trait_count[type_.unique_name] += 1
             name = f"{type_.unique_name}#{number + 1}" if number else type_.unique_name
             self._traits[key] = name
             entry: list[Any] = ["trait", name, []]
             self._add(key, entry)
             entry[2].extend([self._implementing(made.target), self.implementations[made]] for made in suiting)
-        return self._type_index[key], self._traits[key]
+        self._trait_types[type_] = self._type_index[key], self._traits[key]
+        return self._trait_types[type_]
 
     def _implementing(self, target: t.Type) -> int:
         if not isinstance(target, t.Nominal) or target.kind not in _HANDLES:

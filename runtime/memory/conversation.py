@@ -125,13 +125,18 @@ class Conversation:
 
         if self.recall is not None:
             await self._embed(prompt)
-        begun = partial(
-            open_run, self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered,
-            tokens=self.tokens, by=by, meta=self.meta, recall=self.recall,
-        )  # fmt: skip
-        self.run = begun() if self.operations is IN_PLACE else await self.operations.use(begun)
+        if self.operations is IN_PLACE:
+            self.run = self._begun(run_id, prompt, system, tools_offered, by)
+        else:
+            self.run = await self.operations.use(partial(self._begun, run_id, prompt, system, tools_offered, by))
         self.lead = self.run.lead
         return self.run.head
+
+    def _begun(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
+        return open_run(
+            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
+            by=by, meta=self.meta, recall=self.recall,
+        )  # fmt: skip
 
     async def _embed(self, prompt: Sequence[Msg]) -> None:
         """The vector of what recall steps ask for (M-10.15)."""

@@ -84,7 +84,7 @@ async def _handled(run: Running, effect: Effect) -> Any:
         return await run.call(effect, run.program.codes[number], arguments)
 
     try:
-        return await run.host.answer(emit.channel, run.clean(emit.value), give)
+        return await run.host.answer(run.redactor.clean(emit.channel), run.clean(emit.value), give)
     except NoListener:
         raise
     except Exception as error:

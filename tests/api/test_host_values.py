@@ -122,4 +122,41 @@ def test_what_does_not_fit_is_a_type_error(function: str, value: Any) -> None:
 def test_a_value_of_python_with_too_many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("concerto.host.conversion.MOST_READ", 100_000)
     with PROGRAM.session() as session, pytest.raises(TypeError, match="more than 100000 parts"):
-        session.call("any", doubled(40))
+        session.call("any", [[n] for n in range(60_000)])
+
+
+def test_a_part_that_stands_in_many_places_is_read_once() -> None:
+    """Arguments, results of tools and answers of emits; 2 ** 60 of them would not end."""
+    program = concerto.compile(
+        "tool T { description: \"t\", @describe(\"m\") pub fn m(self) -> Any { 0 } }\n"
+        "pub fn given(x: Any) -> Bool { x == x }\n"
+        "pub fn typed(x: Array<Array<Any>>) -> Int { x[0].len() }\n"
+        "pub fn called() -> Bool { let x = T.m(); x == x }\n"
+        "pub async fn asked() -> Result<Int, EmitError> { let x: Any = await emit(\"q\")?; Ok(x[0].len()) }"
+    )
+    with program.session() as session:
+        session.register_tool("T", "m", lambda: doubled(60))
+        session.on_emit("q", lambda payload: [doubled(60), {"k": doubled(60)}])
+        start = time.process_time()
+        assert session.call("given", doubled(60)) is True
+        assert session.call("typed", doubled(60)) == 2
+        assert session.call("called") is True
+        assert session.call("asked") == 2
+        assert session.call("given", ["é" * 1_000_000] * 20_000) is True
+        assert time.process_time() - start < 3
+
+
+def test_a_part_that_was_read_once_is_a_value_of_its_own_wherever_it_stands() -> None:
+    program = concerto.compile(
+        "struct P { xs: Array<Int>, n: Int = 3 }\n"
+        "pub fn lists(x: Array<Array<Int>>) -> Any { let mut y = x; y[0].push(9); [y, x] }\n"
+        "pub fn structs(x: Array<P>) -> Any { let mut y = x; y[0].xs.push(9); [y[0].xs, y[1].xs, x[0].xs, [y[0].n]] }\n"
+        "pub fn both(a: Array<Int>, b: Array<Float>) -> Any { [a, b] }"
+    )
+    one = [1]
+    field = {"xs": one}
+    with program.session() as session:
+        assert session.call("lists", [one, one]) == [[[1, 9], [1]], [[1], [1]]]
+        assert session.call("structs", [field, field]) == [[1, 9], [1], [1], [3]]
+        assert session.call("both", one, one) == [[1], [1.0]]
+    assert one == [1] and field == {"xs": [1]}

@@ -37,9 +37,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 STEPS, DEPTH = 10_000, 200
 LONGEST = 1 << 20  # bytes of a String
-PATIENCE = 0.3  # seconds until a run without a limit is stopped,
+PATIENCE = 0.3  # seconds of work until a run without a limit is stopped,
 SHORT = 0.03  # one that is known not to end soon
 ENDLESS = 5.0  # and until nobody believes that it stops (G-1.1)
+WAITING = 120.0  # seconds of the clock until nobody believes that it works at all
 ROOM = 3 << 30
 SMALL = 0.6  # share of mutants of small programs, each of which has little that could be changed
 FEW = 40  # small programs of one seed
@@ -158,13 +159,23 @@ def stopping(machine: Any, patience: float) -> Iterator[None]:
         started = True
         machine.stop = Stopped("it takes long")
 
-    before = signal.signal(signal.SIGALRM, tick)
-    signal.setitimer(signal.ITIMER_REAL, patience, ENDLESS)
+    def stands(number: int, frame: object) -> None:
+        raise TimeoutError(f"it did not end in {WAITING} s")
+
+    timers = {
+        signal.ITIMER_PROF: (signal.SIGPROF, tick, patience, ENDLESS),
+        signal.ITIMER_REAL: (signal.SIGALRM, stands, WAITING, 0.0),
+    }
+    before = {number: signal.signal(number, handler) for number, handler, _, _ in timers.values()}
+    for timer, (_, _, first, again) in timers.items():
+        signal.setitimer(timer, first, again)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in timers:
+            signal.setitimer(timer, 0)
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
 
 
 @contextmanager

@@ -469,6 +469,18 @@ def generic_impls(n: int, p: str, rng: random.Random) -> Part:
 
 
 @family
+def impls_of_two(n: int, p: str, rng: random.Random) -> Part:
+    """Many impls of a trait for one type, which differ in one of the arguments alone, and impls for many types."""
+    items = f"trait Gw{p}<A, B> {{ fn go(self, a: A) -> Int; }}\nstruct Gv{p} {{ a: Int }}\n"
+    order = rng.choice(("Int, {0}", "{0}, Int"))
+    first, second = order.split(", ")
+    items += lines(n, lambda i: f"struct Gx{p}{i} {{ a: Int }} impl Gw{p}<{order.format(f'Gx{p}{i}')}> for Gv{p} {{ fn go(self, a: {first.format(f'Gx{p}{i}')}) -> Int {{ {i} }} }}")
+    items += lines(n, lambda i: f"impl Gw{p}<String, {second.format('String')}> for Gx{p}{i} {{ fn go(self, a: String) -> Int {{ {i} }} }}")
+    uses = lines(n, lambda i: f"let t{i}: Gw{p}<{order.format(f'Gx{p}{i}')}> = s; let u{i}: Gw{p}<String, {second.format('String')}> = Gx{p}{i} {{ a: 1 }};")
+    return Part(items + f"fn gz{p}(s: Gv{p}) {{\n{uses}}}\n")
+
+
+@family
 def trait_chain(n: int, p: str, rng: random.Random) -> Part:
     """impl<T: A> B for Option<T>: whether a type implements asks for its parts."""
     items = f"trait Tc{p} {{ fn go(self) -> Int; }}\nimpl Tc{p} for Int {{ fn go(self) -> Int {{ 1 }} }}\n"

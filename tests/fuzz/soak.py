@@ -1,31 +1,54 @@
-"""All fuzzers at length: `make soak`. Writes docs/generated/soak.md; exits 1 when a campaign failed, after running the others.
+"""All fuzzers at length: `make soak`. Puts a row for each into docs/generated/soak.md; exits 1 when a campaign failed, after
+running the others.
 
 usage: python -m tests.fuzz.soak [--only WORD] [--share F] [--page]
 
---share 0.1 runs a tenth of the cases, and writes the page only with --page.
+--only runs some; their rows are replaced and the others stay. --share 0.1 runs a tenth of the cases, and writes rows only with
+--page.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import platform
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 from .campaign import Campaign, Figures, all_campaigns, fresh_seed
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "generated" / "soak.md"
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / "docs" / "generated" / "soak.md"
 HEAD = """# Soak
 
-What `make soak` ran last: every fuzzer of `tests/fuzz/` at length, with fresh seeds. `make test` runs a few seconds of each.
+What ran last of each fuzzer of `tests/fuzz/` at length, with fresh seeds: `make soak`, or `python -m tests.fuzz.soak --only WORD`
+for one, whose row is then replaced. `make test` runs a few seconds of each. A machine that does other things is slower, and is
+named so.
 
-{date}, {system}.
-
-| what | clause | cases | first seed | seconds | figures |
-|---|---|---|---|---|---|
+| what | clause | cases | first seed | seconds | figures | run |
+|---|---|---|---|---|---|---|
 """
+
+
+def where() -> str:
+    """The commit and the machine that a row is of."""
+    command = ["git", "describe", "--always", "--dirty=, changed"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    commit = told.stdout.strip() or "no commit"
+    system = f"{platform.python_implementation()} {platform.python_version()}, {platform.system()} {platform.machine()}"
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    busy = "idle" if load < cores / 2 else f"busy, load {load:.0f}"
+    return f"{datetime.date.today()}, {commit}, {system}, {cores} cores, {busy}"
+
+
+def merged(page: str, made: dict[str, str], campaigns: list[Campaign]) -> str:
+    """The rows of a page with those that were made now, in the order of the campaigns; of others than these none is kept."""
+    before = {line.split(" | ")[0].removeprefix("| "): line + "\n" for line in page.splitlines() if line.startswith("| ")}
+    rows = before | made
+    return HEAD + "".join([rows[one.name] for one in campaigns if one.name in rows])
 
 
 def added(total: dict[str, int | float | str], figures: Figures) -> None:
@@ -41,7 +64,7 @@ def added(total: dict[str, int | float | str], figures: Figures) -> None:
 def soaked(campaign: Campaign, share: float) -> tuple[str, bool]:
     """The row of the page, and whether all went well."""
     wanted = max(1, round(campaign.soak * share))
-    seed = fresh_seed()
+    seed, place = fresh_seed(), where()
     start, done = time.monotonic(), 0
     total: dict[str, int | float | str] = {}
     failure = ""
@@ -49,8 +72,9 @@ def soaked(campaign: Campaign, share: float) -> tuple[str, bool]:
         part = min(campaign.part, wanted - done)
         try:
             added(total, campaign.run(seed + done, part))
-        except AssertionError as error:
-            failure = f"seed {seed + done}, {part} cases: {error}"
+        except Exception as error:  # what is no AssertionError is a failure of the fuzzer itself, and no reason to end the others
+            kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+            failure = f"seed {seed + done}, {part} cases: {kind}{error}"
             print(f"\n{campaign.name}: {failure}", file=sys.stderr)
         done += part
         print(f"\r{campaign.name}: {done:,} of {wanted:,}, {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True)
@@ -58,24 +82,25 @@ def soaked(campaign: Campaign, share: float) -> tuple[str, bool]:
     figures = "; ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in total.items())
     said = f"FAILED {failure.splitlines()[0]}" if failure else figures
     cases, seconds = f"{done:,} of {campaign.soak:,}", f"{time.monotonic() - start:.0f}"
-    return f"| {campaign.name} | {campaign.clause} | {cases} | {seed} | {seconds} | {said} |\n", not failure
+    cells = (campaign.name, campaign.clause, cases, str(seed), seconds, said.replace("|", "/"), place)
+    return f"| {' | '.join(cells)} |\n", not failure
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--only", default="", help="campaigns with this word in their name")
     parser.add_argument("--share", type=float, default=1.0, help="of the cases")
-    parser.add_argument("--page", action="store_true", help="write the page for a share too")
+    parser.add_argument("--page", action="store_true", help="write rows for a share too")
     asked = parser.parse_args(arguments)
-    system = f"{platform.python_implementation()} {platform.python_version()}, {platform.system()} {platform.machine()}"
-    page, well = HEAD.format(date=datetime.date.today(), system=system), True
+    rows, well = {}, True
     for campaign in all_campaigns():
         if asked.only in campaign.name:
-            row, passed = soaked(campaign, asked.share)
-            page, well = page + row, well and passed
-    if (asked.share == 1.0 or asked.page) and not asked.only:
-        PAGE.write_text(page, encoding="utf-8")
-    print(page)
+            rows[campaign.name], passed = soaked(campaign, asked.share)
+            well = well and passed
+            if asked.share == 1.0 or asked.page:
+                before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+                PAGE.write_text(merged(before, rows, all_campaigns()), encoding="utf-8")
+    print(HEAD + "".join(rows.values()))
     return 0 if well else 1
 
 

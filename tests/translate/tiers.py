@@ -29,14 +29,16 @@ def host_of(tier: str, emits: list[Any]) -> Host:
     )  # fmt: skip
 
 
-def session_of(source: str, tier: str, emits: list[Any], *, counted: bool = True, at_once: bool = True) -> Session:
-    session = Session(loaded(source), host_of(tier, emits))
+def session_of(
+    source: str | Program, tier: str, emits: list[Any], *, counted: bool = True, at_once: bool = True
+) -> Session:
+    session = Session(loaded(source) if isinstance(source, str) else source, host_of(tier, emits))
     if tier == "both" and at_once:
         session.machine.tiers(True, at_once=True, counted=counted)
     return session
 
 
-def observed(source: str, tier: str, *, counted: bool = True, **limits: Any) -> tuple[Any, ...]:
+def observed(source: str | Program, tier: str, *, counted: bool = True, **limits: Any) -> tuple[Any, ...]:
     """Emits, the panic with its trace, or the error with its way, and the fuel."""
     emits: list[Any] = []
     outcome = run_offline(session_of(source, tier, emits, counted=counted), **limits)

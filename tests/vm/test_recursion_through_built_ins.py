@@ -1,4 +1,5 @@
-"""Deep recursion is the panic P012 through every built-in that takes a function, and the next run is unharmed (G-2.8)."""
+"""Deep recursion is the panic P012 through every built-in that takes a function, in both tiers at the same call, without a frame
+of Python for each, and the next run is unharmed (G-2.8, G-5.6)."""
 
 from __future__ import annotations
 
@@ -37,16 +38,30 @@ BODIES = {
 WATCHERS = {("HashMap", "on_change"), ("HashMap", "on_any_change")}  # kept, and bounded by their own limit (O-5.18)
 
 
-def run(body: str) -> Outcome:
+TIERS = ("interp", "both")
+LITTLE = 250  # frames of Python above those that stand: far fewer than calls of the program
+
+
+def run(body: str, tier: str = "both", depth: int = 10_000) -> Outcome:
     source = "hashmap h: HashMap<String, Int> = HashMap::new();\n"
     source += f'fn down(n: Int) -> Int {{ {body} }}\nfn main() {{ h.set("k", 1); down(1); }}'
     compiled = compile_source(source.encode(), "main.conc")
     assert compiled.image is not None, [d.message for d in compiled.diagnostics.found]
     host = Host(
         emit=lambda channel, value, by_runtime: None, print=lambda text: None, env={}, now=lambda: 0.0, sleep=None,
-        random=lambda: 0.5, offline=True,
+        random=lambda: 0.5, offline=True, tier=tier,
     )  # fmt: skip
-    return run_offline(Session(load_image(compiled.image), host))
+    session = Session(load_image(compiled.image), host)
+    if tier == "both":
+        session.machine.tiers(True, at_once=True, counted=False)
+    return run_offline(session, depth=depth)
+
+
+def standing() -> int:
+    frame, count = sys._getframe(), 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1  # type: ignore[assignment]
+    return count
 
 
 def test_every_built_in_that_takes_a_function_is_here() -> None:
@@ -58,7 +73,22 @@ def test_every_built_in_that_takes_a_function_is_here() -> None:
 @pytest.mark.parametrize("method", BODIES, ids=lambda method: "-".join(method))
 def test_recursion_is_a_panic(method: tuple[str, str]) -> None:
     before = sys.getrecursionlimit()
-    panic = run(BODIES[method]).panic
-    assert panic is not None and panic.code == "P012", panic
+    panics = [run(BODIES[method], tier).panic for tier in TIERS]
+    for panic in panics:
+        assert panic is not None and panic.code == "P012", panic
+    assert panics[0].position == panics[1].position and panics[0].trace == panics[1].trace
     assert sys.getrecursionlimit() == before
     assert run("n").panic is None
+
+
+@pytest.mark.parametrize("method", BODIES, ids=lambda method: "-".join(method))
+def test_calls_of_a_program_are_no_frames_of_python(method: tuple[str, str]) -> None:
+    """Interpreted frames are data: some thousand of them need no room on the host's stack."""
+    run(BODIES[method], "interp", depth=100)  # what is loaded late is loaded now
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(standing() + LITTLE)
+    try:
+        panic = run(BODIES[method], "interp", depth=5_000).panic
+    finally:
+        sys.setrecursionlimit(before)
+    assert panic is not None and panic.code == "P012", panic

@@ -6,10 +6,11 @@ A field in quotes may hold separators, line ends and, doubled, quotes; in one wi
 from __future__ import annotations
 
 from ...panics import Panic
+from ...values import long_text
 from ...values.containers import Array, Map, key_of
 from ...values.display import display
 from ...values.errors import make_error
-from ...values.limits import check_items, check_string_size, join
+from ...values.limits import check_items, check_string_size, join, limits
 from ...values.metering import LARGE, STRIDE, look, paced, spend
 from ...values.results import Err, NoneOption, Ok, Some
 from ..guards import array, table, text
@@ -45,7 +46,7 @@ def parse(s: Any, separator: Any) -> Ok | Err:
 def parse_rows(s: Any, separator: Any) -> Ok | Err:
     """The fields of each row, the first one included; empty lines are passed over."""
     try:
-        return Ok(Array([Array(fields) for fields, _ in _Reader(text(s), _one(separator)).rows()]))
+        return Ok(Array([Array(fields) for fields, _ in paced(_Reader(text(s), _one(separator)).rows())]))
     except Fault as fault:
         return Err(_error(s, fault))
 
@@ -56,7 +57,8 @@ def format_maps(rows: Any, separator: Any) -> str:
     mark = _one(separator)
     maps = [table(row) for row in array(rows)]
     names: dict[Any, None] = {}
-    for row in paced(maps):
+    for row in maps:
+        look()  # one may have a million keys
         names.update(dict.fromkeys(row))
     lines = ([row.get(name) for name in names] for row in maps)
     return _written([[text(name) for name in names], *lines] if names else [], mark)
@@ -91,7 +93,8 @@ def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
             raise Fault(f"the header names `{name}` twice", start)
         seen.add(name)
     made = []
-    for fields, at in paced(others):
+    for fields, at in others:
+        look()
         if len(fields) != len(names):
             other = next((mark for mark in ";\t|," if mark != separator and mark in names[0]), None) if len(names) == 1 else None
             hint = f"; its header holds {other!r}, which `separator:` may name" if other else ""
@@ -105,17 +108,14 @@ class _Reader:
         self.source = source
         self.separator = separator
         self.at = 1 if source.startswith("\ufeff") else 0
+        self.next = {"\n": -1, "\r": -1}  # where each stood when it was looked for last
         if len(source) >= LARGE:
             spend(len(source))
 
     def rows(self) -> list[tuple[list[str], int]]:
         """The fields of each row and where it begins."""
         found: list[tuple[list[str], int]] = []
-        pace = 0
         while self.at < len(self.source):
-            pace += 1
-            if pace % STRIDE == 0:
-                look()
             start = self.at
             fields = self.row()
             if fields != [""] or self.source[start] == '"':
@@ -125,8 +125,10 @@ class _Reader:
 
     def row(self) -> list[str]:
         """The fields up to a line end, which is passed too."""
-        fields = []
+        fields: list[str] = []
         while True:
+            if len(fields) % STRIDE == 0:
+                look()
             fields.append(self.quoted() if self.source.startswith('"', self.at) else self.plain())
             check_items(len(fields))
             if not self.source.startswith(self.separator, self.at):
@@ -143,13 +145,16 @@ class _Reader:
         return self.source[start : self.at]
 
     def line_end(self) -> int:
-        found = self.source.find("\n", self.at)
-        end = len(self.source) if found < 0 else found
-        alone = self.source.find("\r", self.at, end)
-        return end if alone < 0 else alone
+        """Each sign is looked for once on the way to where it stands: a line may have a million fields."""
+        for sign, at in self.next.items():
+            if at < self.at:
+                found = self.source.find(sign, self.at)
+                self.next[sign] = len(self.source) if found < 0 else found
+        return min(self.next.values())
 
     def quoted(self) -> str:
         start = end = self.at
+        doubled = 0
         while True:
             end = self.source.find('"', end + 1)
             if end < 0:
@@ -157,21 +162,29 @@ class _Reader:
             if not self.source.startswith('"', end + 1):
                 break
             end += 1
+            doubled += 1
+            if doubled % STRIDE == 0:
+                look()
         self.at = end + 1
         if self.at < len(self.source) and self.source[self.at] not in (self.separator, "\r", "\n"):
             raise Fault("text behind a closing quote", self.at)
-        return self.source[start + 1 : end].replace('""', '"')
+        content = self.source[start + 1 : end]
+        return long_text.replace(content, '""', '"') if doubled else content
 
 
 def _written(rows: Iterable[list[Any]], separator: str) -> str:
     lines = []
     size = 0
-    for row in paced(rows):
-        fields = [_field(value, separator) for value in row]
+    for row in rows:
+        look()
+        fields = []
+        for value in row if len(row) < STRIDE else paced(row):
+            fields.append(_field(value, separator))
+            size += len(fields[-1]) + 1
+            if size > limits.string:
+                check_string_size(size)
         # A row of one empty field would be an empty line, which nobody reads as a row.
         lines.append('""' if fields == [""] else separator.join(fields))
-        size += len(lines[-1]) + 1
-        check_string_size(size)
     if size >= LARGE:
         spend(size)
     return join("\n", [*lines, ""]) if lines else ""

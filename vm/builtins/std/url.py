@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ...panics import Panic
+from ...values import long_text
 from ...values.containers import Array, Map
-from ...values.display import display
+from ...values.display import brief, display
 from ...values.errors import make_error
-from ...values.limits import check_string_size
-from ...values.metering import LARGE, spend
+from ...values.limits import check_items, check_string_size
+from ...values.metering import BLOCK, LARGE, look, paced, spend
 from ...values.records import Url
 from ...values.results import Err, NoneOption, Ok, Some
 from ..guards import integer, table, text
@@ -15,9 +16,9 @@ from ..registry import std
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-HEX = frozenset("0123456789abcdefABCDEF")
 LONGEST = 65_536  # of what is an address, as in `std::http` (L-7.2)
 
 
@@ -40,7 +41,7 @@ def parse(s: Any) -> Ok | Err:
     if at is not None:
         return _fault("a `%` without two hexadecimal digits", at, s)
     scheme = s.partition(":")[0]
-    if ":" not in s or not scheme[:1].isalpha() or not scheme.isascii() or not all(c.isalnum() or c in "+-." for c in scheme):
+    if ":" not in s or not _is_scheme(scheme):
         return _fault("no scheme such as `https:`", 0, s)
     try:
         parts = urlsplit(s)
@@ -54,12 +55,20 @@ def parse(s: Any) -> Ok | Err:
     return Ok(Url.of((parts.scheme, user, host or "", port, parts.path, query, fragment)))
 
 
+def _is_scheme(s: str) -> bool:
+    return s.isascii() and s[:1].isalpha() and all(c.isalnum() or c in "+-." for c in s)
+
+
 def _bad_escape(s: str) -> int | None:
-    at = s.find("%")
-    while at >= 0:
-        if len(s) < at + 3 or not HEX.issuperset(s[at + 1 : at + 3]):
-            return at
-        at = s.find("%", at + 1)
+    """The position of the first `%` without its two digits."""
+    import re
+
+    bad = re.compile("%(?![0-9a-fA-F]{2})")
+    for start in range(0, len(s), BLOCK):
+        look()
+        found = bad.search(s, start, start + BLOCK + 2)
+        if found is not None and found.start() < start + BLOCK:
+            return found.start()
     return None
 
 
@@ -69,10 +78,10 @@ def _bad_escape(s: str) -> int | None:
 )  # fmt: skip
 def build(scheme: Any, host: Any, path: Any, query: Any, port: Any, fragment: Any) -> str:
     """A URL of its parts, each encoded as its place asks; the path is given plain, with `/` between its segments."""
-    if not text(scheme).isascii() or not scheme[:1].isalpha() or not all(c.isalnum() or c in "+-." for c in scheme):
-        raise Panic("P013", f"no scheme of a URL: {scheme!r}")
-    if not text(host) or any(c <= " " or c in "/?#@\\%" for c in host):
-        raise Panic("P013", f"no host of a URL: {host!r}")
+    if not 0 < len(text(scheme)) <= LONGEST or not _is_scheme(scheme):
+        raise Panic("P013", f"no scheme of a URL: {brief(scheme)}")
+    if not 0 < len(text(host)) <= LONGEST or any(c <= " " or c in "/?#@\\%" for c in host):
+        raise Panic("P013", f"no host of a URL: {brief(host)}")
     if port is not None and not 0 < integer(port) < 65_536:
         raise Panic("P013", f"no port: {port}")
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
@@ -91,7 +100,13 @@ def join_function(base: Any, reference: Any) -> str:
     """Where a reference that stands at the base leads."""
     from urllib.parse import urljoin
 
-    return urljoin(text(base), text(reference))
+    for part in (base, reference):
+        if len(text(part)) > LONGEST:
+            raise Panic("P013", f"a URL of {len(part)} characters; {LONGEST} are allowed")
+    try:
+        return str(urljoin(base, reference))
+    except ValueError as error:
+        raise Panic("P013", f"no URL: {brief(base)} with {brief(reference)}: {str(error).lower()}") from None
 
 
 @std("url", "encode(s: String) -> String", clause="L-7.13.4", linear=True)
@@ -105,8 +120,7 @@ def encoded(s: str, also: str) -> str:
 
     if len(s) >= LARGE:
         spend(len(s))
-    check_string_size(len(s))
-    made = quote(s, safe=also)
+    made = quote(s, safe=also) if len(s) <= BLOCK else long_text.mapped(s, lambda block: quote(block, safe=also))
     check_string_size(len(made))
     return made
 
@@ -114,21 +128,37 @@ def encoded(s: str, also: str) -> str:
 @std("url", "decode(s: String) -> Result<String, ParseError>", clause="L-7.13.4", linear=True)
 def decode(s: Any) -> Ok | Err:
     """What is percent-encoded, as text; a `+` stays one."""
-    return _decoded(text(s), s)
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    return _decoded(s, s)
 
 
 def _decoded(part: str, whole: str, start: int = 0) -> Ok | Err:
-    from urllib.parse import unquote_to_bytes
-
-    if len(part) >= LARGE:
-        spend(len(part))
     at = _bad_escape(part)
     if at is not None:
         return _fault("a `%` without two hexadecimal digits", start + at, whole)
     try:
-        return Ok(unquote_to_bytes(part).decode())
+        return Ok(b"".join(map(_bytes_of, _blocks(part))).decode())
     except UnicodeDecodeError:
         return _fault("percent-encoded bytes that are not UTF-8", start, whole)
+
+
+def _bytes_of(part: str) -> bytes:
+    from urllib.parse import unquote_to_bytes
+
+    look()
+    return unquote_to_bytes(part)
+
+
+def _blocks(s: str) -> Iterator[str]:
+    """None ends inside of what is percent-encoded."""
+    start = 0
+    while start < len(s):
+        end = start + BLOCK
+        escape = s.rfind("%", end - 2, end)
+        end = end if escape < 0 else escape
+        yield s[start:end]
+        start = end
 
 
 @std("url", "query(parts: Map<String, Any>) -> String", clause="L-7.13.5", linear=True)
@@ -141,7 +171,7 @@ def _pairs(parts: Any) -> str:
     pairs = []
     size = 0
     for name, value in table(parts).items():
-        for one in value.items if type(value) is Array else [value]:
+        for one in paced(value.items) if type(value) is Array else [value]:
             one = one.value if type(one) is Some else one
             if one is None or type(one) is NoneOption:
                 continue
@@ -154,17 +184,22 @@ def _pairs(parts: Any) -> str:
 @std("url", "parse_query(s: String) -> Result<Array<(String, String)>, ParseError>", clause="L-7.13.6", linear=True)
 def parse_query(s: Any) -> Ok | Err:
     """The pairs of a query in order, decoded, a `+` as a blank; a part without `=` has the value `""`."""
+    if len(text(s)) >= LARGE:
+        spend(len(s))
     found = []
-    at = 0
-    for part in text(s).removeprefix("?").split("&"):
-        name, _, value = part.partition("=")
-        pair = [_decoded(piece.replace("+", " "), s, at) for piece in (name, value)]
-        for one in pair:
-            if type(one) is Err:
-                return one
-        if part:
-            found.append(tuple([one.value for one in pair]))
-        at += len(part) + 1
+    query = s.removeprefix("?")
+    at = len(s) - len(query)
+    for parts in long_text.pieces(query, "&"):
+        for part in paced(parts):
+            name, _, value = part.partition("=")
+            pair = [_decoded(name.replace("+", " "), s, at), _decoded(value.replace("+", " "), s, at + len(name) + 1)]
+            for one in pair:
+                if type(one) is Err:
+                    return one
+            if part:
+                found.append(tuple([one.value for one in pair]))
+                check_items(len(found))
+            at += len(part) + 1
     return Ok(Array(found))
 
 
