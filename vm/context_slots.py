@@ -107,14 +107,33 @@ def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: 
     return Err(make_error("MissingContextError", None, fields))
 
 
+def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
+    """What a change in place begins with (M-8.21): the Option of what is stored, whatever the function saw before, and the text
+    that says what it was, "" for nothing. No access: what follows is one."""
+    slot = _find(machine, memory, name)
+    content, said = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
+    return (_decoded(machine, memory, slot, content), said)
+
+
+def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any) -> Any:
+    """Whether the slot held what `_seen` said until it was written, and the Option of what is stored then."""
+    slot = _find(machine, memory, name)
+    arguments = [slot.tier, slot.name, _plain(slot, value), expect(said, str, "String")]
+    stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
+    return (bool(stored), _decoded(machine, memory, slot, stored))
+
+
 def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
+    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, _plain(slot, value)], task)
+    return _decoded(machine, memory, slot, [stored])
+
+
+def _plain(slot: LinkedSlot, value: Any) -> Any:
     from json import loads
 
-    plain = value if slot.descriptor == ("any",) else from_json(loads(to_json(value)))
-    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, plain], task)
-    return _decoded(machine, memory, slot, [stored])
+    return value if slot.descriptor == ("any",) else from_json(loads(to_json(value)))
 
 
 def _after(machine: Running, task: Task, memory: MemoryRef, name: Any, written: Any, held: Any) -> Any:
@@ -127,6 +146,8 @@ _METHODS: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...]]] = {
     "_slot": (_slot, ("name", "held"), (None,)),
     "_needed": (_needed, ("name", "held"), ()),
     "_enter": (_enter, ("names", "needed", "function"), ()),
+    "_seen": (_seen, ("name",), ()),
+    "_swap": (_swap, ("name", "value", "said"), ()),
     "_put": (_put, ("name", "value"), ()),
     "_after": (_after, ("name", "written", "held"), ()),
 }

@@ -46,7 +46,6 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     module.agents = {agent: number for number, agent in enumerate(checked.agents)}
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
-    declare_contexts(module, checked.contexts)
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
     module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
     module.pipelines = {pipeline: number for number, pipeline in enumerate(checked.pipelines)}
@@ -63,6 +62,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         declare_field_defaults(module, owner)
     for owner in with_fields:  # a default may make a value of what is declared later
         field_default_functions(module, owner)
+    declare_contexts(module, checked.contexts)
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:

@@ -99,12 +99,23 @@ def _observe(facts: Facts, topic: str, data: Any) -> None:
     observe(facts, topic, content_of(data))
 
 
-def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
-    """The content that is stored now."""
+def _slot_fact(facts: Facts, tier: str, name: str, content: Any) -> Fact:
     fact = facts.drafted(name, content_of(content), tier=tier, named=False)
     fact.name = name  # a redactor rewrites what is said, not what it is called by
+    return fact
+
+
+def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
+    """The content that is stored now."""
+    fact = _slot_fact(facts, tier, name, content)
     facts.keep(fact)
     return fact.content
+
+
+def _swap_slot(facts: Facts, tier: str, name: str, content: Any, said: str) -> list[Any]:
+    """The content that is stored now; empty, and nothing was stored, when another has written it since it was seen."""
+    fact = _slot_fact(facts, tier, name, content)
+    return [fact.content] if facts.swap(fact, said) else []
 
 
 FACT_METHODS: dict[str, Any] = {
@@ -118,4 +129,6 @@ FACT_METHODS: dict[str, Any] = {
     "neighbors": lambda facts, entity: Array(facts.neighbors(entity)),
     "slots": lambda facts, wanted: facts.slots(wanted),
     "put_slot": _put_slot,
+    "seen_slot": lambda facts, tier, name: facts.seen_slot(tier, name),
+    "swap_slot": _swap_slot,
 }

@@ -90,6 +90,13 @@ def content_text(content: Any) -> str:
     return dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
+def said_by(fact: Fact | None) -> str:
+    """What tells contents apart, "" where there is none: the JSON text, which keeps 1 and 1.0 and the order of entries apart."""
+    from json import dumps
+
+    return "" if fact is None else dumps(fact.content, ensure_ascii=False, separators=(",", ":"))
+
+
 def fact_of(held: dict[str, Any]) -> Fact:
     """From its JSON form; ValueError, TypeError or KeyError for anything else."""
     fact = Fact(**held)

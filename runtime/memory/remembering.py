@@ -10,7 +10,7 @@ from ...vm.values.metering import works_on
 from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
-from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
+from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest, said_by
 from .policy import HALF_LIFE
 from .recalling import Found, neighbors, rank
 from .terms import terms
@@ -60,9 +60,17 @@ class Facts:
         """The contents of slots by tier and name, each in a list that is empty for a slot without value: one snapshot, and an
         access of all that are there (M-10.4, M-10.14)."""
         indexes = self._indexes()
-        found = [next(filter(None, (index.named(*at) for index in indexes)), None) for at in wanted]
+        found = [self._slot(indexes, *at) for at in wanted]
         self._touch([fact for fact in found if fact is not None])
         return [[] if fact is None else [fact.content] for fact in found]
+
+    def _slot(self, indexes: Sequence[FactIndex], tier: str, name: str) -> Fact | None:
+        return next(filter(None, (index.named(tier, name) for index in indexes)), None)
+
+    def seen_slot(self, tier: str, name: str) -> tuple[list[Any], str]:
+        """The content of one slot, in a list as those of `slots`, and what `swap` is told of it; no access."""
+        fact = self._slot(self._indexes(), tier, name)
+        return ([] if fact is None else [fact.content], said_by(fact))
 
     def recall(
         self,
@@ -167,13 +175,26 @@ class Facts:
 
     def keep(self, fact: Fact) -> None:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
+        self._upsert(fact, None)
+
+    def swap(self, fact: Fact, said: str) -> bool:
+        """`keep`, where what stands under its name is still what `seen_slot` said; else False, and nothing is stored (M-8.21)."""
+        return self._upsert(fact, said)
+
+    def _upsert(self, fact: Fact, said: str | None) -> bool:
+        memory = self.memory
         while True:
-            if self.number(fact) and (fact.tier, fact.name) in self.memory.fixed:
-                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
-            embedding = self.memory.embedding
-            kept = fact if embedding is None else embedding.with_vector(fact, embedded_tier(self.memory))
+            if self.number(fact) and (fact.tier, fact.name) in memory.fixed:
+                raise FixedSlot(f"the slot {fact.name} of {memory.name} is written once: it is not `mut`")
+            kept = fact if memory.embedding is None else memory.embedding.with_vector(fact, embedded_tier(memory))
+            store, gone = self.store_of(fact.tier), self._expired()
             try:
-                return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [kept], self._expired())
+                if said is not None and hasattr(store, "swap"):
+                    return bool(store.swap(memory.key, memory.now(), kept, said, gone))
+                if said is not None and said != self.seen_slot(fact.tier, fact.name)[1]:
+                    return False
+                store.keep(memory.key, memory.now(), [kept], gone)
+                return True
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise

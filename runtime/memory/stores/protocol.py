@@ -86,6 +86,13 @@ if TYPE_CHECKING:
             key is one that was written at this time. The same of observations, which are only added. Conflict when a number
             belongs to a fact of another name, or an observation stands at its place already."""
 
+    class Swaps(Protocol):
+        """Optional: changes in place that lose no update between processes (M-8.21)."""
+
+        def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int]) -> bool:
+            """Removes those numbers; then, where the content under the fact's name is what `said` says (`said_by`), `keep`s the
+            fact. Else False, and nothing is stored. In one transaction."""
+
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""
 

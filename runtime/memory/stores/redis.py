@@ -12,11 +12,12 @@ from json import dumps, loads
 
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import WAY_OUT, conflict, corrupt, newer_version, store_failed
+from ..facts import said_by
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
 from .protocol import Head
-from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
+from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE, SWAP
 from .rows import check_entry, check_turn, check_view, damage_at, fact_of_row, fact_row, head_of, note_of, seen_of_row, seen_row
 
 TYPE_CHECKING = False
@@ -61,7 +62,7 @@ class RedisStore:
             self._server: Any = redis.Redis.from_url(
                 url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
             )
-            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, REMOVE, EXPIRE, LEASE, RELEASE)}
+            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, SWAP, REMOVE, EXPIRE, LEASE, RELEASE)}
             self._check_format()
 
     def _check_format(self) -> None:
@@ -272,6 +273,30 @@ class RedisStore:
             number = facts[0].id if facts else seen[0].n
             raise conflict(number, number + 1)
         self._indexes.follow(key, int(answer.split()[1]), facts, gone)
+
+    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int]) -> bool:
+        """What is looked at is compared here, and that it is still there on the server: an access by others is looked at again."""
+        plan = {**_kept([fact], gone, (), ()), "facts_anew": False}
+        names, name = self._of(key), plan["facts"][0][1]
+        answer = b"another"
+        while answer == b"another":
+            with self._guard():
+                number = self._server.hget(names["names"], name)
+                held = b"" if number is None else self._server.hget(names["facts"], number)
+            if held is None:
+                continue  # it has left between
+            with damage_at(lambda: self._place(key)):
+                stored = fact_of_row(held.partition(b" ")[2]) if held else None
+            if said_by(None if stored is not None and stored.id in gone else stored) != said:
+                return False
+            with self._guard():
+                self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
+                looked_at = b"%s:%s" % (number, held) if held else b""
+                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, name, looked_at])
+        if not answer.startswith(b"ok"):
+            raise conflict(fact.id, fact.id + 1)
+        self._indexes.follow(key, int(answer.split()[1]), [fact], gone)
+        return True
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():
