@@ -84,7 +84,7 @@ def _context(image: Image, context: Context) -> dict[str, Any]:
     from ..vm.bytecode.disasm import type_text
 
     slots = {}
-    for tier, name, type_index, mutable, default in context.slots:
+    for tier, name, type_index, mutable, default, *was in context.slots:
         words = (tier, "mut" if mutable else "fixed", type_text(image, type_index), *(["default"] if default is not None else []))
         slots[name] = " ".join(words)
     uses: dict[str, list[str]] = {}

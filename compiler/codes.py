@@ -155,6 +155,10 @@ E4507 declare  persistence without a store, or a step or method that a derived v
 E4508 declare  unknown store, context, embedder or summariser
 E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow
+E4515 declare  change of a slot with effects
+E4516 declare  one stored memory of two
+E4517 declare  one stored slot or field of two
+E4518 declare  key part without constant value for older keys
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

@@ -29,6 +29,9 @@ class NoMemories:
     must_wait: tuple[type[BaseException], ...] = ()
     attended: frozenset[str] = frozenset()
 
+    def computed(self, code: Any) -> Any:
+        return self[""]
+
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
 
@@ -109,6 +112,11 @@ class StepFunction:
 
     def __hash__(self) -> int:
         return hash((self.step, self.place))
+
+
+def computed(machine: Machine, code: Any) -> Any:
+    """What a function without parameters gives: the default of a field that something stored has not (M-8.23)."""
+    return StepMachine(machine.program, machine).value(Closure(code), [])
 
 
 def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:

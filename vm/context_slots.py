@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from .values import MemoryRef
 
 
+WAY_OUT = (
+    "give an added field a plain default or make it optional, name a renamed one by `@was`, "
+    'or drop what is stored with `forget("{slot}")`'
+)
+
+
 class LinkedSlot:
     """`default`: the function that gives it, or None."""
 
@@ -37,12 +43,51 @@ class LinkedSlot:
         self.default = default
 
 
+class StoredBuilder(Builder):
+    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added have their
+    defaults, those that were renamed the value under the name before, and what is declared no more is left out."""
+
+    __slots__ = ("computed",)
+
+    def __init__(self, program: Any, computed: Any) -> None:
+        super().__init__(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+        self.defaults = _Defaults(self.types)
+        self.computed = lambda number: computed(program.codes[number])
+
+    def stored(self, data: Any, descriptor: Any) -> Any:
+        built = self.build(data, descriptor)
+        for struct, position, number in self.holes:
+            setattr(struct, struct.__slots__[position], self.computed(number))
+        return built
+
+    def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
+        entries = super().entries_of(data, descriptor)
+        before = self.types.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
+        return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
+
+
+class _Defaults:
+    """The functions of defaults, by type and position of the field, as a Builder asks for them."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, types: Any) -> None:
+        self.types = types
+
+    def get(self, place: str) -> int | None:
+        key, _, position = place.rpartition(".")
+        if key not in self.types.numbers:
+            return None
+        functions: dict[str, int] = self.types.field_defaults(key)
+        return functions.get(self.types.struct_class(key).decl.fields[int(position)])
+
+
 def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:
     """Slots by the name of the memory and their own."""
     contexts = [
         {
             name: LinkedSlot(tier, name, descriptors[type_index], None if default is None else codes[default])
-            for tier, name, type_index, _, default in context.slots
+            for tier, name, type_index, _, default, *_ in context.slots
         }
         for context in image.contexts
     ]
@@ -68,13 +113,15 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
     """`held`: the content, or nothing."""
     if not held:
         return NONE
-    program = machine.program
-    builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+    builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
-        return Some(builder.build(from_json(held[0]), slot.descriptor))
+        return Some(builder.stored(from_json(held[0]), slot.descriptor))
     except Misfit as misfit:
-        reason = f"{misfit} at {builder.place()}"
-        raise Panic("P452", f"the slot {slot.name} of {memory.name} does not fit its type: {reason}") from None
+        key = f" (key {', '.join(map(str, memory.key))})" if memory.key else ""
+        what = f"the slot {slot.name} of {memory.name}{key} does not fit its type: {misfit} at {builder.place()}"
+    except Panic as panic:
+        what = f"a field of the slot {slot.name} of {memory.name} is absent, and its default cannot be computed here: {panic}"
+    raise Panic("P452", f"{what}; {WAY_OUT.format(slot=slot.name)}") from None
 
 
 def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:

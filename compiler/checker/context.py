@@ -139,7 +139,7 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
         "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "step_functions", "slot_changes", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
         "open_lets", "filling",
         "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
@@ -189,6 +189,7 @@ class Checker:
         self.error_impls: list[ImplSymbol] = []
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
+        self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.self_type: Type | None = None  # what `Self` is in the present impl

@@ -149,7 +149,9 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
     for struct in (*checked.structs, *checked.schemas):
         declared[own(struct.type)] = struct
         hidden = hidden_fields(struct)
-        module.pool.declared[own(struct.type)] = [(n, option_type(type_, o), n not in hidden) for n, type_, _, o in struct.fields]
+        module.pool.declared[own(struct.type)] = [
+            (n, option_type(type_, o), n not in hidden, *([struct.was[n]] if n in struct.was else [])) for n, type_, _, o in struct.fields
+        ]
     for enum in checked.enums:
         declared[own(enum.type)] = enum
         module.pool.declared[own(enum.type)] = [

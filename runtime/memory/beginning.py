@@ -29,6 +29,7 @@ class Beginning:
         self.failure = memories.failure
         self.must_wait = memories.must_wait
         self.attended = memories.attended
+        self.computed = memories.computed
 
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)

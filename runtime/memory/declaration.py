@@ -6,7 +6,7 @@ from .policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     Allow = tuple[frozenset[str], frozenset[str]]
@@ -18,10 +18,14 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once.
+    says it (M-10.16). `fixed`: slots that are written once. `path`: what its keys are stored under (M-7.8); `key_defaults`: what
+    keys that were written without an added part have there (M-7.9); `renamed`: the names of slots before.
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
+    __slots__ = (
+        "name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "path", "key_defaults",
+        "renamed",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -35,6 +39,9 @@ class Declaration:
         allow: Allow | None = None,
         embed: dict[str, Any] | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        path: str | None = None,
+        key_defaults: Mapping[str, str | int] | None = None,
+        renamed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -46,3 +53,6 @@ class Declaration:
         self.allow = allow
         self.embed = embed
         self.fixed = fixed
+        self.path = path or name
+        self.key_defaults = dict(key_defaults or {})
+        self.renamed = dict(renamed or {})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
-OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed")
+OUTSIDE_THE_POLICY = ("keys", "key_defaults", "was", "store", "allow_read", "allow_write", "embed")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -43,6 +43,7 @@ def declarations(image: Image, functions: Functions, counter: Any, secrets: Secr
             Declaration(
                 memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
                 allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
+                path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
             )
         )
     return found
@@ -51,7 +52,13 @@ def declarations(image: Image, functions: Functions, counter: Any, secrets: Secr
 def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
     """Its slots without `mut` (M-10.2)."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
-    return frozenset((tier, name) for tier, name, _, mutable, _ in slots if not mutable)
+    return frozenset((tier, name) for tier, name, _, mutable, *_ in slots if not mutable)
+
+
+def _renamed(image: Image, memory: Memory) -> dict[tuple[str, str], str]:
+    """The names of its slots before (M-8.24)."""
+    slots = [] if memory.context is None else image.contexts[memory.context].slots
+    return {(slot[0], slot[1]): slot[5] for slot in slots if len(slot) > 5}
 
 
 def namespace(image: Image) -> str:

@@ -50,9 +50,9 @@ class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
     `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
     `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
-    `fixed`: the slots that are written once, as (tier, name) (M-10.2)."""
+    `fixed`: the slots that are written once, as (tier, name) (M-10.2); `renamed`: the names of slots before (M-8.24)."""
 
-    __slots__ = ("views", "listener", "fixed", "_known")
+    __slots__ = ("views", "listener", "fixed", "renamed", "_known")
 
     def __init__(
         self,
@@ -68,6 +68,7 @@ class Memory(MemoryReader):
         embedding: Embedding | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
         met: MetVersions | None = None,
+        renamed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         super().__init__(
             policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding, met=met
@@ -75,6 +76,7 @@ class Memory(MemoryReader):
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         self.fixed = fixed
+        self.renamed = renamed or {}
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
         plain = self.policy.stores_plainly and not views and listener is None
@@ -91,7 +93,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met,
+            session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met, renamed=self.renamed,
         )
 
     # ------------------------------------------------------------ writing

@@ -45,7 +45,7 @@ class Facts:
 
     def _named(self, name: str) -> list[Fact]:
         indexes = self._indexes()
-        found = (index.named(tier, name) for tier in TIERS for index in indexes)
+        found = (self._slot(indexes, tier, name) for tier in TIERS)
         return [fact for fact in found if fact is not None]
 
     def fact(self, name: str) -> Found | None:
@@ -65,7 +65,14 @@ class Facts:
         return [[] if fact is None else [fact.content] for fact in found]
 
     def _slot(self, indexes: Sequence[FactIndex], tier: str, name: str) -> Fact | None:
-        return next(filter(None, (index.named(tier, name) for index in indexes)), None)
+        """The fact of that tier and name; of a slot that was renamed also under the name before (M-8.24)."""
+        found = _named_in(indexes, tier, name)
+        before = self.memory.renamed.get((tier, name))
+        older = None if before is None else _named_in(indexes, tier, before)
+        if found is not None and older is not None:
+            message = f"the slot {name} of {self.memory.name} is stored under that name and as {before}, and none of them is read"
+            raise InvalidValue(f'{message}: drop one with `forget("{before}")` or `forget("{name}")`')
+        return found or older
 
     def seen_slot(self, tier: str, name: str) -> tuple[list[Any], str]:
         """The content of one slot, in a list as those of `slots`, and what `swap` is told of it; no access."""
@@ -184,13 +191,17 @@ class Facts:
     def _upsert(self, fact: Fact, said: str | None) -> bool:
         memory = self.memory
         while True:
-            if self.number(fact) and (fact.tier, fact.name) in memory.fixed:
+            older = self._older(fact)
+            if (self.number(fact) or older is not None) and (fact.tier, fact.name) in memory.fixed:
                 raise FixedSlot(f"the slot {fact.name} of {memory.name} is written once: it is not `mut`")
             kept = fact if memory.embedding is None else memory.embedding.with_vector(fact, embedded_tier(memory))
             store, gone = self.store_of(fact.tier), self._expired()
+            name = fact.name
+            if older is not None:  # it is called by its new name from now on
+                kept.created, gone, name = older.created, [*gone, older.id], older.name
             try:
                 if said is not None and hasattr(store, "swap"):
-                    return bool(store.swap(memory.key, memory.now(), kept, said, gone))
+                    return bool(store.swap(memory.key, memory.now(), kept, said, gone, name))
                 if said is not None and said != self.seen_slot(fact.tier, fact.name)[1]:
                     return False
                 store.keep(memory.key, memory.now(), [kept], gone)
@@ -198,6 +209,13 @@ class Facts:
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
+
+    def _older(self, fact: Fact) -> Fact | None:
+        """What a renamed slot is stored as."""
+        if (fact.tier, fact.name) not in self.memory.renamed:
+            return None
+        found = self._slot(self._indexes(), fact.tier, fact.name)
+        return found if found is not None and found.name != fact.name else None
 
     def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> bool:
         """That of the fact it replaces, or the next one; whether it replaces one. `beside`: what is stored with it."""
@@ -234,7 +252,10 @@ class Facts:
 
     def forget(self, name: str) -> bool:
         """In all tiers."""
-        named = self._named(name)
+        indexes, memory = self._indexes(), self.memory
+        pairs = [(tier, one) for tier in TIERS for one in (name, memory.renamed.get((tier, name))) if one is not None]
+        found = (_named_in(indexes, *pair) for pair in pairs)
+        named = [fact for fact in found if fact is not None]
         for tier in TIERS:
             gone = [fact.id for fact in named if fact.tier == tier]
             if gone:
@@ -254,6 +275,10 @@ class Facts:
         if not hasattr(store, "keep"):
             raise keeps_no(store.name, "facts")
         return store  # type: ignore[return-value]
+
+
+def _named_in(indexes: Sequence[FactIndex], tier: str, name: str) -> Fact | None:
+    return next(filter(None, (index.named(tier, name) for index in indexes)), None)
 
 
 def embedded_tier(memory: Memory) -> str:

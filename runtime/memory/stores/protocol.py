@@ -89,9 +89,9 @@ if TYPE_CHECKING:
     class Swaps(Protocol):
         """Optional: changes in place that lose no update between processes (M-8.21)."""
 
-        def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int]) -> bool:
-            """Removes those numbers; then, where the content under the fact's name is what `said` says (`said_by`), `keep`s the
-            fact. Else False, and nothing is stored. In one transaction."""
+        def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
+            """Where the content under `name` is what `said` says (`said_by`), `keep`s the fact and removes those numbers; else
+            False, and nothing is stored. In one transaction. What has the fact's own name and leaves counts as absent."""
 
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""

@@ -274,25 +274,26 @@ class RedisStore:
             raise conflict(number, number + 1)
         self._indexes.follow(key, int(answer.split()[1]), facts, gone)
 
-    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int]) -> bool:
+    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
         """What is looked at is compared here, and that it is still there on the server: an access by others is looked at again."""
         plan = {**_kept([fact], gone, (), ()), "facts_anew": False}
-        names, name = self._of(key), plan["facts"][0][1]
+        names, hexed = self._of(key), name.encode("utf-8", "surrogatepass").hex()
         answer = b"another"
         while answer == b"another":
             with self._guard():
-                number = self._server.hget(names["names"], name)
+                number = self._server.hget(names["names"], hexed)
                 held = b"" if number is None else self._server.hget(names["facts"], number)
             if held is None:
                 continue  # it has left between
             with damage_at(lambda: self._place(key)):
                 stored = fact_of_row(held.partition(b" ")[2]) if held else None
-            if said_by(None if stored is not None and stored.id in gone else stored) != said:
+            expired = stored is not None and name == fact.name and stored.id in gone
+            if said_by(None if expired else stored) != said:
                 return False
             with self._guard():
                 self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
                 looked_at = b"%s:%s" % (number, held) if held else b""
-                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, name, looked_at])
+                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, looked_at])
         if not answer.startswith(b"ok"):
             raise conflict(fact.id, fact.id + 1)
         self._indexes.follow(key, int(answer.split()[1]), [fact], gone)

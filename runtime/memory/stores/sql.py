@@ -318,17 +318,18 @@ class SqlStore:
             self._observe(at_key, seen, unseen)
         self._indexes.follow(key, change, facts, gone)
 
-    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int]) -> bool:
+    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
         at_key = encode(key)
-        name = fact.name.encode("utf-8", "surrogatepass")
+        looked_at = (at_key, name.encode("utf-8", "surrogatepass"))
         try:
             with self._transaction():
                 self._change(TOUCH, (at, at_key))  # others wait for this row
-                self._change_all(DROP_FACT, [(at_key, number) for number in gone])
-                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", (at_key, name))
+                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)
                 with self._decoding("fact", key):
-                    if said_by(fact_of_row(rows[0][0]) if rows else None) != said:
-                        raise _Another
+                    stored = fact_of_row(rows[0][0]) if rows else None
+                expired = stored is not None and name == fact.name and stored.id in gone
+                if said_by(None if expired else stored) != said:
+                    raise _Another
                 change = self._keep(at_key, [fact], gone)
         except _Another:
             return False
