@@ -123,12 +123,21 @@ class Conversation:
         if self.recall is not None:
             await self._embed(prompt)
         begun = partial(
-            open_run, self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered,
+            self._begun, self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered,
             tokens=self.tokens, by=by, meta=self.meta, recall=self.recall,
         )  # fmt: skip
         self.run = begun() if self.operations is IN_PLACE else await self.operations.use(begun)
         self.lead = self.run.lead
         return self.run.head
+
+    def _begun(self, *given: Any, **named: Any) -> Run:
+        """A turn that cannot begin ends there, and with it the ephemeral facts of its key (M-10.1)."""
+        try:
+            return open_run(*given, **named)
+        except MemoryFailure:
+            if self.auto:
+                self.memory.end_ephemeral()
+            raise
 
     async def _embed(self, prompt: Sequence[Msg]) -> None:
         """The vector of what recall steps ask for (M-10.15)."""
