@@ -107,6 +107,13 @@ class StepFunction:
         given, taken = FORMS[self.step]
         return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
 
+    @property
+    def mark(self) -> str:
+        """What tells it from another function, of this program or another version: all that it does (V-3.3)."""
+        machine = self.machine()
+        number = configured(machine, self.place, 1).function.number
+        return str(machine.program.image.functions[number].hash.hex())
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StepFunction) and (other.step, other.place) == (self.step, self.place)
 
