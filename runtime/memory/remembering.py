@@ -263,11 +263,13 @@ class Facts:
         return bool(named)
 
     def put(self, facts: Sequence[Fact]) -> None:
-        """In place of what has their numbers."""
+        """Their times and vectors, where what has their numbers still says the same: else another has written it meanwhile."""
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
-                self.store_of(tier).keep(self.memory.key, self.memory.now(), same, ())
+                store: Any = self.store_of(tier)
+                put = store.touch if hasattr(store, "touch") else lambda *given: store.keep(*given, ())
+                put(self.memory.key, self.memory.now(), same)
 
     def store_of(self, tier: str) -> FactStore:
         memory = self.memory

@@ -93,6 +93,9 @@ if TYPE_CHECKING:
             """Where the content under `name` is what `said` says (`said_by`), `keep`s the fact and removes those numbers; else
             False, and nothing is stored. In one transaction. What has the fact's own name and leaves counts as absent."""
 
+        def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+            """Of each that still says the same under its number, the times and the vector (`touched`), in one transaction."""
+
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""
 

@@ -12,12 +12,12 @@ from json import dumps, loads
 
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import WAY_OUT, conflict, corrupt, newer_version, store_failed
-from ..facts import said_by
+from ..facts import said_by, touched
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
 from .protocol import Head
-from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE, SWAP
+from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE, SWAP, TOUCH
 from .rows import check_entry, check_turn, check_view, damage_at, fact_of_row, fact_row, head_of, note_of, seen_of_row, seen_row
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ class RedisStore:
             self._server: Any = redis.Redis.from_url(
                 url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
             )
-            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, SWAP, REMOVE, EXPIRE, LEASE, RELEASE)}
+            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)}
             self._check_format()
 
     def _check_format(self) -> None:
@@ -298,6 +298,25 @@ class RedisStore:
             raise conflict(fact.id, fact.id + 1)
         self._indexes.follow(key, int(answer.split()[1]), [fact], gone)
         return True
+
+    def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+        """As `swap`, each for itself; what others change between is left as it is."""
+        names = self._of(key)
+        with self._guard():
+            held = self._server.hmget(names["facts"], [fact.id for fact in facts])
+        with damage_at(lambda: self._place(key)):
+            stored = [None if text is None else fact_of_row(text.partition(b" ")[2]) for text in held]
+        made = [touched(one, fact) for one, fact in zip(stored, facts, strict=True)]
+        changed = [fact for fact in made if fact is not None]
+        if not changed:
+            return
+        looked_at = [text for text, fact in zip(held, made, strict=True) if fact is not None]
+        plan = {**_kept(changed, (), (), ()), "facts_anew": False}
+        with self._guard():
+            answer = self._scripts[TOUCH](keys=list(names.values()), args=[dumps(plan), at, *looked_at])
+        number, *ids = answer.decode().split()[1:]
+        if ids:
+            self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in ids], ())
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():

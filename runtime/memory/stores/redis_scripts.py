@@ -94,6 +94,25 @@ redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
 return 'ok ' .. note(plan, KEYS[12])
 """
 
+# Of the facts those that still are what was looked at, `ARGV[3]` and on; the answer names them.
+TOUCH = FACTS + NOTE + """
+local plan = cjson.decode(ARGV[1])
+local same, ids = {}, {}
+for i, fact in ipairs(plan.facts) do
+  if redis.call('HGET', KEYS[9], fact[1]) == ARGV[i + 2] then
+    same[#same + 1] = fact
+    ids[#ids + 1] = fact[1]
+  end
+end
+plan.facts = same
+if #same > 0 then
+  keep(plan, KEYS[9], KEYS[10], KEYS[11])
+  local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
+  redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
+end
+return 'ok ' .. note(plan, KEYS[12]) .. ' ' .. table.concat(ids, ' ')
+"""
+
 COMMIT = FACTS + NOTE + """
 local plans = cjson.decode(ARGV[1])
 local function part(i, n) return KEYS[(i - 1) * 12 + n] end

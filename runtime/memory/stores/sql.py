@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ....vm.values.metering import FEW, paced
 from ..errors import MemoryFailure, conflict, corrupt, newer_version
-from ..facts import said_by
+from ..facts import said_by, touched
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
@@ -335,6 +335,18 @@ class SqlStore:
             return False
         self._indexes.follow(key, change, [fact], gone)
         return True
+
+    def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+        at_key, changed = encode(key), []
+        with self._transaction():
+            self._change(TOUCH, (at, at_key))
+            for fact in facts:
+                rows = self._rows("SELECT data FROM fact WHERE key = ? AND id = ?", (at_key, fact.id))
+                with self._decoding("fact", key):
+                    made = touched(fact_of_row(rows[0][0]) if rows else None, fact)
+                changed += [] if made is None else [made]
+            change = self._keep(at_key, changed, ())
+        self._indexes.follow(key, change, changed, ())
 
     def _observe(self, key: bytes, seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]) -> None:
         places = [(key, topic.encode("utf-8", "surrogatepass"), n) for topic, n in unseen]
