@@ -29,6 +29,9 @@ class NoMemories:
     must_wait: tuple[type[BaseException], ...] = ()
     attended: frozenset[str] = frozenset()
 
+    def is_shared(self, ref: Any) -> bool:
+        return False
+
     def computed(self, code: Any) -> Any:
         return self[""]
 

@@ -212,10 +212,14 @@ def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, argu
 def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     given = arguments_of(site, arguments, *_METHODS[site.name][1:])
     try:
-        return slot_method(machine, task, memory, site.name, given)
+        value = slot_method(machine, task, memory, site.name, given)
+        came_too_late = site.name == "_swap" and not value[0] and machine.memories.is_shared(memory)
+        if not came_too_late:
+            return value
     except machine.memories.must_wait:
-        machine.suspend(task, "memory", MemoryUse(memory, site.name, given))
-        return SUSPENDED
+        pass
+    machine.suspend(task, "memory", MemoryUse(memory, site.name, given))  # who came too late makes room for the others
+    return SUSPENDED
 
 
 HANDLERS: dict[tuple[str, str], Any] = {("Memory", name): _called for name in _METHODS}

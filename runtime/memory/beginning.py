@@ -34,6 +34,9 @@ class Beginning:
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)
 
+    def is_shared(self, ref: MemoryRef) -> bool:
+        return self.memories.is_shared(ref)
+
     def at(self, ref: MemoryRef) -> Any:
         return self.memories.at(ref)
 

@@ -44,7 +44,7 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_by_path", "computed", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
+        "_declared", "_by_path", "computed", "lost", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
         "operations",
     )  # fmt: skip
@@ -80,6 +80,8 @@ class Memories:
         self._met = MetVersions()
         self.computed: Callable[[Any], Any] = _not_here
         """What a function without parameters gives, run to its end: the default of a field (M-8.23)."""
+        self.lost: dict[str, int] = {}
+        """How often in a row a change of a slot came too late, by the path of its task."""
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.must_wait = MustWait
@@ -152,6 +154,10 @@ class Memories:
         if (method in EMBEDDED and self.embeds(ref)) or self._takes_lock(ref, method, task):
             raise MustWait
         return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
+
+    def is_shared(self, ref: MemoryRef) -> bool:
+        """Whether others write its store meanwhile."""
+        return self._declared[self._declared[ref.name].of or ref.name].store is not None and not self._are_volatile()
 
     def _takes_lock(self, ref: MemoryRef, method: str, task: Any) -> bool:
         try:

@@ -15,7 +15,6 @@ PROGRAM = """
         persistent {
             mut n: Int = 0,
             mut list: Array<String> = [],
-            mut counts: Map<String, Int> = {},
         }
     }
     memory m: Memory = Memory::new().store("durable").context(C);
@@ -52,7 +51,7 @@ def main(kind: str, place: str, writer: str, count: int) -> None:
         sys.stdin.readline()
         session.call("add", count)
         session.call("push", writer, count)
-        session.call("mixed", f"{writer}m", count)
+        session.call("mixed", f"{writer}m", count // 8)
     store.close()
 
 
