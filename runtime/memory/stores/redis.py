@@ -17,7 +17,7 @@ from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
 from .protocol import Head
-from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE, SWAP, TOUCH
+from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, NAMES, PARTS, RELEASE, REMOVE, SWAP, TOUCH
 from .rows import check_entry, check_turn, check_view, damage_at, fact_of_row, fact_row, head_of, note_of, seen_of_row, seen_row
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ class RedisStore:
             self._server: Any = redis.Redis.from_url(
                 url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
             )
-            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)}
+            self._scripts = {text: self._server.register_script(text) for text in (NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)}
             self._check_format()
 
     def _check_format(self) -> None:
@@ -220,14 +220,12 @@ class RedisStore:
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
-            held = self._server.zrangebylex(self._prefix + b":keys", b"[" + low, b"(" + low + b"\xff")
+            held = self._scripts[NAMES](keys=[self._prefix + b":keys"], args=[low, low + b"\xff"])
             with damage_at(lambda: f"store {self.name}, the list of keys"):
-                found = [(key, score, decode(key)) for key, score in self._scores(held)]
+                scored = sorted(zip(held[::2], map(float, held[1::2]), strict=True))
+                found = [(key, score, decode(key)) for key, score in scored]
             heads = [score == WRITTEN or self._server.exists(self._of(key)["head"]) for _, score, key in found]
         return iter([key for (_, _, key), head in zip(found, heads, strict=True) if head])
-
-    def _scores(self, keys: Sequence[bytes]) -> list[tuple[bytes, float | None]]:
-        return list(zip(keys, self._server.zmscore(self._prefix + b":keys", keys), strict=True)) if keys else []
 
     # ------------------------------------------------------------ changing
 
