@@ -12,7 +12,7 @@ from time import time
 
 from ...vm.values.metering import paced
 from ..records import Msg
-from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts, stored_seen
+from .branching import branch, branches, erase_all, erase_entries, facts_naming, fork, stored_facts, stored_seen
 from .changes import Change, Draft, filtered, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
@@ -275,10 +275,10 @@ class Memory(MemoryReader):
             )  # fmt: skip
             views = [_rewound(state, first) for state in self.store.views(self.key).values()]
             unseen = [one.place for one in stored_seen(self.store, self.key) if any(seq >= first for seq in one.seqs)]
-            facts = _facts_from(self.store, self.key, first)
+            facts = facts_naming(self.store, self.key, first.__le__)
             if self._try(log, Batch(head, evict=gone, views=views, gone=facts, unseen=unseen)):
                 if self.keeps:
-                    self.session.keep(self.key, self.now(), [], _facts_from(self.session, self.key, first))
+                    self.session.keep(self.key, self.now(), [], facts_naming(self.session, self.key, first.__le__))
                 self._tell_evicted([entry.seq for entry in gone], "rewind")
                 return log.head.turns - kept_turns
 
@@ -362,19 +362,15 @@ class Memory(MemoryReader):
                 erase_all(self.session, prefix)
             return removed
         wanted = frozenset(seqs or ())
-        gone = erase_entries(
+        erased = erase_entries(
             self.store, self.key, lambda entry: entry.seq in wanted or (run is not None and entry.run == run), self.now()
         )
-        if self.keeps and gone:
-            self._forget_derived(frozenset(gone))
+        gone = erased.get(self.key, [])
+        if self.keeps:
+            for key, numbers in erased.items():  # an entry has another number's place in no branch but those that copied it
+                self.session.keep(key, self.now(), [], facts_naming(self.session, key, frozenset(numbers).__contains__))
         self._tell_evicted(gone, "erase")
         return len(gone)
-
-    def _forget_derived(self, seqs: frozenset[int]) -> None:
-        """Session facts of all branches whose provenance names what was erased (M-8.14)."""
-        for key in list(self.session.keys(self.key[:-1])):
-            gone = [fact.id for fact in self.session.facts(key) if not seqs.isdisjoint(fact.seqs)]
-            self.session.keep(key, self.now(), [], gone)
 
     # ------------------------------------------------------------ events
 
@@ -405,11 +401,6 @@ def _next_head(head: Head, at: int, **changed: int) -> Head:
     for name, value in changed.items():
         setattr(made, name, value)
     return made
-
-
-def _facts_from(store: Store, key: Key, first: int) -> list[int]:
-    """The ids of facts whose provenance names an entry from that seq on: it goes, and its seq is given again."""
-    return [fact.id for fact in stored_facts(store, key) if any(seq >= first for seq in fact.seqs)]
 
 
 def _rewound(state: ViewState, first: int) -> ViewState:

@@ -173,6 +173,11 @@ class Facts:
             name, content, about = (redacted_json(part, redactors) for part in (name, content, list(about)))
             if named and given != (name, about):
                 raise unnameable("name" if given[0] != name else "subject")
+        if seqs:
+            following = memory.head().next
+            unknown = next((seq for seq in seqs if not 0 <= seq < following), None)
+            if unknown is not None:  # a message that comes later would be taken for its source
+                raise InvalidValue(f"a fact derives from messages that were written: there is no seq {unknown} in {memory.name} yet")
         now = memory.now()
         sources = [origin, *memory.origins(seqs)]
         return Fact(
