@@ -12,7 +12,7 @@ from .effects import MemoryUse
 from .handles import arguments_of, expect
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
-from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share, to_json
+from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,25 +162,20 @@ def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
     return (_decoded(machine, memory, slot, content), said)
 
 
-def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any) -> Any:
-    """Whether the slot held what `_seen` said until it was written, and the Option of what is stored then."""
+def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any, held: Any) -> Any:
+    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is stored
+    then."""
     slot = _find(machine, memory, name)
-    arguments = [slot.tier, slot.name, _plain(slot, value), expect(said, str, "String")]
+    arguments = [slot.tier, slot.name, value, expect(said, str, "String")]
     stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
-    return (bool(stored), _decoded(machine, memory, slot, stored))
+    return (bool(stored), _decoded(machine, memory, slot, stored) if held is True else NONE)
 
 
 def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
-    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, _plain(slot, value)], task)
+    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, value], task)
     return _decoded(machine, memory, slot, [stored])
-
-
-def _plain(slot: LinkedSlot, value: Any) -> Any:
-    from json import loads
-
-    return value if slot.descriptor == ("any",) else from_json(loads(to_json(value)))
 
 
 def _after(machine: Running, task: Task, memory: MemoryRef, name: Any, written: Any, held: Any) -> Any:
@@ -194,7 +189,7 @@ _METHODS: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...]]] = {
     "_needed": (_needed, ("name", "held"), ()),
     "_enter": (_enter, ("names", "needed", "function"), ()),
     "_seen": (_seen, ("name",), ()),
-    "_swap": (_swap, ("name", "value", "said"), ()),
+    "_swap": (_swap, ("name", "value", "said", "held"), ()),
     "_put": (_put, ("name", "value"), ()),
     "_after": (_after, ("name", "written", "held"), ()),
 }
