@@ -140,6 +140,7 @@ class History:
         below = self.branch.next
         before = self.branch
         self.append()
+        self.remember()
         prompt, reply = run.prompt[0].content, self._text()
         name = f"conflict-{run.run_id}"
         snapshot = before.copied(below)

@@ -5,6 +5,7 @@ Nothing is silently empty: what is not read is refused by name.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,27 +73,32 @@ class OfAHost(VolatileStore):
 compiled = functools.lru_cache(maxsize=None)(concerto.compile)
 
 
-@pytest.fixture(params=["file", "sqlite", "postgres", "redis", "host"])
-def stored(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@contextlib.contextmanager
+def versions(kind: str, folder: Path, url: str | None = None) -> Iterator[Any]:
     """Calls functions of a program that has the store, each in a session of its own."""
-    monkeypatch.chdir(tmp_path)
-    store: Any = OfAHost() if request.param == "host" else None
-    if request.param not in ("file", "host"):
+    store: Any = OfAHost() if kind == "host" else None
+    if kind not in ("file", "host"):
         from .conftest import Opener
 
-        url = request.getfixturevalue(f"{request.param}_url") if request.param != "sqlite" else None
-        opener = Opener(request.param, tmp_path, url)
-        opener()
-        store = opener
+        store = Opener(kind, folder, url)
+        store()
+
     def called(text: str, *names: str, **given: Any) -> Any:
-        program = compiled(text)
-        held = store.again() if request.param not in ("file", "host") else store
-        with program.session(**({} if held is None else {"stores": {"durable": held}})) as session:
+        held = store.again() if kind not in ("file", "host") else store
+        with compiled(text).session(**({} if held is None else {"stores": {"durable": held}})) as session:
             return [session.call(name, *given.get("args", ())) for name in names][-1]
 
-    yield called
-    if request.param not in ("file", "host"):
+    with contextlib.chdir(folder):
+        yield called
+    if kind not in ("file", "host"):
         store.close()
+
+
+@pytest.fixture(params=["file", "sqlite", "postgres", "redis", "host"])
+def stored(request: Any, tmp_path: Path) -> Iterator[Any]:
+    url = request.getfixturevalue(f"{request.param}_url") if request.param in ("postgres", "redis") else None
+    with versions(request.param, tmp_path, url) as called:
+        yield called
 
 
 def test_a_later_version_reads_what_an_earlier_one_wrote(stored: Any) -> None:
