@@ -28,12 +28,10 @@ class NoMemories:
     failure: tuple[type[Exception], ...] = ()
     must_wait: tuple[type[BaseException], ...] = ()
     attended: frozenset[str] = frozenset()
+    computed: Any = None
 
     def is_shared(self, ref: Any) -> bool:
         return False
-
-    def computed(self, code: Any) -> Any:
-        return self[""]
 
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")

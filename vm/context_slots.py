@@ -16,6 +16,7 @@ from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, shar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .bytecode.image import Image
@@ -47,12 +48,13 @@ class StoredBuilder(Builder):
     """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added have their
     defaults, those that were renamed the value under the name before, and what is declared no more is left out."""
 
-    __slots__ = ("computed",)
+    __slots__ = ("computed", "declared")
 
     def __init__(self, program: Any, computed: Any) -> None:
-        super().__init__(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
-        self.defaults = _Defaults(self.types)
-        self.computed = lambda number: computed(program.codes[number])
+        self.declared = DeclaredTypes(program.types, program.classes, program.descriptors)
+        super().__init__(self.declared, Map({}))
+        self.defaults = _Defaults(self.declared)  # type: ignore[assignment]
+        self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
 
     def stored(self, data: Any, descriptor: Any) -> Any:
         built = self.build(data, descriptor)
@@ -62,7 +64,7 @@ class StoredBuilder(Builder):
 
     def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
         entries = super().entries_of(data, descriptor)
-        before = self.types.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
+        before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
         return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
 
 
@@ -163,8 +165,8 @@ def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
 
 
 def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any, held: Any) -> Any:
-    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is stored
-    then."""
+    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
+    stored then."""
     slot = _find(machine, memory, name)
     arguments = [slot.tier, slot.name, value, expect(said, str, "String")]
     stored = machine.memories.at_once(memory, "swap_slot", arguments, task)

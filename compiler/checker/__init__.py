@@ -176,8 +176,9 @@ def _declare(c: Checker, module: Module) -> None:
     check_trait_impls(c)
 
 
-def _check_struct_fields(c: Checker, symbol: StructSymbol, node: ast.Struct) -> None:
-    named = [(field.name, old_name(found)) for field, found in zip(node.fields, check_parts(c, node.fields, "struct field"), strict=True)]
+def _check_struct_fields(c: Checker, symbol: StructSymbol, fields: list[ast.Field]) -> None:
+    checked = check_parts(c, fields, "struct field")
+    named = [(field.name, old_name(found)) for field, found in zip(fields, checked, strict=True)]
     symbol.was.update((name.text, was) for name, was in named if was is not None)
     check_old_names(c, "field", symbol.name, named)
 
@@ -194,7 +195,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
                     check_size(c, symbol.type, node.name.span)
             case StructSymbol():
                 check_decorators(c, symbol.declaration.decorators, "struct")
-                _check_struct_fields(c, symbol, symbol.declaration)
+                _check_struct_fields(c, symbol, symbol.declaration.fields or [])
                 check_defaults(c, symbol)
             case EnumSymbol():
                 check_decorators(c, symbol.declaration.decorators, "enum")

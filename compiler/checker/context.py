@@ -139,8 +139,8 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
         "waiting_bounds",
-        "outside", "step_functions", "slot_changes", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
-        "open_lets", "filling",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "open_lets", "filling", "slot_changes",
         "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
 

@@ -150,7 +150,8 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
         declared[own(struct.type)] = struct
         hidden = hidden_fields(struct)
         module.pool.declared[own(struct.type)] = [
-            (n, option_type(type_, o), n not in hidden, *([struct.was[n]] if n in struct.was else [])) for n, type_, _, o in struct.fields
+            (n, option_type(type_, o), n not in hidden, *([struct.was[n]] if n in struct.was else []))
+            for n, type_, _, o in struct.fields
         ]
     for enum in checked.enums:
         declared[own(enum.type)] = enum

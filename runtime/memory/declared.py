@@ -44,7 +44,8 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_by_path", "computed", "lost", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
+        "_declared", "_by_path", "computed", "lost",
+        "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
         "operations",
     )  # fmt: skip

@@ -5,7 +5,22 @@ Each function has the facts a task sees first, then the checked arguments. Must 
 
 from __future__ import annotations
 
-from ...vm.values import NONE, Array, EnumValue, Err, Map, Ok, Provenance, RangeValue, Set, Some, Struct, from_json, to_json, typeof
+from ...vm.values import (
+    NONE,
+    Array,
+    EnumValue,
+    Err,
+    Map,
+    Ok,
+    Provenance,
+    RangeValue,
+    Set,
+    Some,
+    Struct,
+    from_json,
+    to_json,
+    typeof,
+)
 from ...vm.values import Fact as FactValue
 from ...vm.values.containers import Queue, Stack
 from .errors import InvalidValue

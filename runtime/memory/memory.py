@@ -195,7 +195,8 @@ class Memory(MemoryReader):
         return turn is not None and turn.run is not None and bool(self.store.entries(self.key, limit=1, run=turn.run))
 
     def _change(self, log: StoredLog) -> Change:
-        stateless = not self.policy.redact and all(policy.window_low is None and policy.summary is None for policy in self.views.values())
+        plain = all(policy.window_low is None and policy.summary is None for policy in self.views.values())
+        stateless = plain and not self.policy.redact
         return Change(self.policy, self.views, log, {} if stateless or not log.head.version else self.store.views(self.key))
 
     def _commit(self, log: StoredLog, batch: Batch, *, scrub: bool = False) -> bool:

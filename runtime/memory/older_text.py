@@ -30,7 +30,7 @@ KEPT = 4_096
 
 def redaction_text(redactors: Sequence[Callable[[str], str]]) -> str:
     """What tells one redaction from another."""
-    return " ".join(getattr(one, "mark", None) or getattr(one, "__name__", type(one).__name__) for one in redactors)
+    return " ".join(str(getattr(one, "mark", None) or getattr(one, "__name__", type(one).__name__)) for one in redactors)
 
 
 def marked(policy: Policy, states: Mapping[str, ViewState], first: int, at: int) -> list[ViewState]:
@@ -97,7 +97,7 @@ def _shown(rewritten: Callable[[], Any]) -> Any:
     try:
         return rewritten()
     except MemoryFailure as failure:
-        raise MemoryFailure(failure.variant, failure.message.replace("nothing was stored", "nothing was sent")) from None
+        raise MemoryFailure(str(failure.variant), str(failure.message).replace("nothing was stored", "nothing was sent")) from None
 
 
 def _keep(known: dict[Any, Any], place: Any, value: Any) -> Any:

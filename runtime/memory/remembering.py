@@ -177,7 +177,7 @@ class Facts:
             following = memory.head().next
             unknown = next((seq for seq in seqs if not 0 <= seq < following), None)
             if unknown is not None:  # a message that comes later would be taken for its source
-                raise InvalidValue(f"a fact derives from messages that were written: there is no seq {unknown} in {memory.name} yet")
+                raise InvalidValue(f"a fact derives from messages that were written: {memory.name} has no seq {unknown} yet")
         now = memory.now()
         sources = [origin, *memory.origins(seqs)]
         return Fact(
@@ -273,8 +273,11 @@ class Facts:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
                 store: Any = self.store_of(tier)
-                put = store.touch if hasattr(store, "touch") else lambda *given: store.keep(*given, ())
-                put(self.memory.key, self.memory.now(), same)
+                key, now = self.memory.key, self.memory.now()
+                if hasattr(store, "touch"):
+                    store.touch(key, now, same)
+                else:
+                    store.keep(key, now, same, ())
 
     def store_of(self, tier: str) -> FactStore:
         memory = self.memory

@@ -91,8 +91,8 @@ _chance = Random()
 
 
 async def _give_way(run: Running, effect: Effect, is_stored: bool) -> None:
-    """A change that came too late is made again after a pause, of real time and longer each time: those who write one slot at once
-    would only keep each other busy (M-8.21)."""
+    """A change that came too late is made again after a pause, of real time and longer each time: those who write one slot at
+    once would only keep each other busy (M-8.21)."""
     lost = run.memories.lost
     if is_stored:
         lost.pop(effect.task.path, None)

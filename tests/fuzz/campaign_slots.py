@@ -41,9 +41,9 @@ def changed_at_once(kind: str, place: str, count: int, processes: int = PROCESSE
         _, said = process.communicate()
         assert process.returncode == 0, said
     seconds = time.monotonic() - begun
-    with closing(store_of(kind, place)) as store:
-        with concerto.compile(PROGRAM).session(offline=True, stores={"durable": store}) as session:
-            n, pushed = session.call("held")
+    program, store = concerto.compile(PROGRAM), store_of(kind, place)
+    with closing(store), program.session(offline=True, stores={"durable": store}) as session:
+        n, pushed = session.call("held")
     every = [f"w{number}:{n}" for number in range(processes) for n in range(count)]
     mixed = count // 8
     every += [f"w{number}m:{n}" for number in range(processes) for n in range(1, mixed, 2)]

@@ -1,6 +1,7 @@
 """A process that changes slots of a store that others change at the same time: `slot_writer.py KIND PLACE WRITER COUNT`.
 
-`PLACE` is a file, or the address of a server and behind a blank what separates one run from others. It begins when it gets a line.
+`PLACE` is a file, or the address of a server and behind a blank what separates one run from others. It begins when it gets a
+line.
 """
 
 from __future__ import annotations

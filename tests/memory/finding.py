@@ -190,7 +190,8 @@ def resolution(tmp_path):
 
 def slots(tmp_path):
     """Handles of one file, and what the contract says of a store."""
-    for rule in (contract.a_swap_stores_what_nobody_has_written_meanwhile, contract.a_touch_changes_only_what_still_says_the_same):
+    swap, touch = contract.a_swap_stores_what_nobody_has_written_meanwhile, contract.a_touch_changes_only_what_still_says_the_same
+    for rule in (swap, touch):
         rule(Files(tmp_path / rule.__name__))
     files = Files(tmp_path)
     files().keep(test_slots.KEY, 1, [], ())

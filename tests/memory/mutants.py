@@ -278,10 +278,11 @@ MUTANTS = {
     "M-12.27": {
         "compare left out": Mutant(sql, "if said_by(None if expired else stored) != said:", "if False:", finding.slots),
         "compare outside the transaction": Mutant(
-            sql, "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # others",
+            sql, "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # oth",
             '        rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n'
-            "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # others",
-            finding.slots, (('                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n', ""),),
+            "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # oth",
+            finding.slots,
+            (('                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n', ""),),
         ),
         "an access writes the content back": Mutant(
             facts, "made = stored.changed(accessed", "made = fact.changed(accessed", finding.slots,

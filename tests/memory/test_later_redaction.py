@@ -50,7 +50,8 @@ def memory_of(store, *redact, **policy):
 
 def sent(memory, prompt="q"):
     """The texts of a request, which then commits."""
-    run = open_run([Attached(memory)], f"r{memory.version()}", [Msg("user", prompt)], recall=Recalling(None), tools_offered=True)
+    run_id, asked = f"r{memory.version()}", [Msg("user", prompt)]
+    run = open_run([Attached(memory)], run_id, asked, recall=Recalling(None), tools_offered=True)
     head = [message.content for message in run.head]
     calls = [call.arguments for message in run.head for call in message.calls or ()]
     run.commit("reply")
@@ -58,7 +59,8 @@ def sent(memory, prompt="q"):
 
 
 def test_entries_of_before_are_rewritten_once_and_those_of_now_never(store):
-    memory_of(store).append_all([Msg("user", "a"), Msg("assistant", "", (Call("c", "f", {"q": "b"}),)), Msg("tool", "d", (), "c")])
+    call = Call("c", "f", {"q": "b"})
+    memory_of(store).append_all([Msg("user", "a"), Msg("assistant", "", (call,)), Msg("tool", "d", (), "c")])
     redact = Counting()
     later = memory_of(store, redact)
     assert sent(later) == (["<a>", "", "<d>"], [{"q": "<b>"}])

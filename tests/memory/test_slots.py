@@ -1,5 +1,5 @@
-"""Changes in place of slots lose no update (M-8.21, M-8.22, M-12.27): between threads with handles of their own, tasks, sessions, and
-against those who only read."""
+"""Changes in place of slots lose no update (M-8.21, M-8.22, M-12.27): between threads with handles of their own, tasks, sessions,
+and against those who only read."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_deadline_ends_the_waiting(tmp_path, monkeypatch):
             return False
 
     store = Busy(str(tmp_path / "m.db"), name="durable")
-    with concerto.compile(PROGRAM).session(stores={"durable": store}, budgets=concerto.Budgets(seconds=1)) as session:
-        with pytest.raises(concerto.Panic, match="P102"):
-            session.call("go", "s")
+    session = concerto.compile(PROGRAM).session(stores={"durable": store}, budgets=concerto.Budgets(seconds=1))
+    with session, pytest.raises(concerto.Panic, match="P102"):
+        session.call("go", "s")
     store.close()

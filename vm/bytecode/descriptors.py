@@ -26,7 +26,7 @@ HEADS: dict[str, str] = {
 }  # fmt: skip
 
 
-def _default_or_was(value: Any, limits: f.Limits) -> None:
+def _default_or_was(value: Any, limits: Limits) -> None:
     (f.natural if type(value) is int else f.name)(value, limits)
 
 

@@ -62,7 +62,8 @@ class RedisStore:
             self._server: Any = redis.Redis.from_url(
                 url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
             )
-            self._scripts = {text: self._server.register_script(text) for text in (NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)}
+            scripts = (NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)
+            self._scripts = {text: self._server.register_script(text) for text in scripts}
             self._check_format()
 
     def _check_format(self) -> None:
@@ -273,7 +274,7 @@ class RedisStore:
         self._indexes.follow(key, int(answer.split()[1]), facts, gone)
 
     def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
-        """What is looked at is compared here, and that it is still there on the server: an access by others is looked at again."""
+        """What is looked at is compared here, that it is still there on the server; after an access of others it begins anew."""
         plan = {**_kept([fact], gone, (), ()), "facts_anew": False}
         names, hexed = self._of(key), name.encode("utf-8", "surrogatepass").hex()
         answer = b"another"
@@ -298,7 +299,7 @@ class RedisStore:
         return True
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-        """As `swap`, each for itself; what others change between is left as it is."""
+        """As `swap`, each for itself; what others change meanwhile is left as it is."""
         names = self._of(key)
         with self._guard():
             held = self._server.hmget(names["facts"], [fact.id for fact in facts])
