@@ -97,7 +97,8 @@ def _shown(rewritten: Callable[[], Any]) -> Any:
     try:
         return rewritten()
     except MemoryFailure as failure:
-        raise MemoryFailure(str(failure.variant), str(failure.message).replace("nothing was stored", "nothing was sent")) from None
+        message = str(failure.message).replace("nothing was stored", "nothing was sent")
+        raise MemoryFailure(str(failure.variant), message) from None
 
 
 def _keep(known: dict[Any, Any], place: Any, value: Any) -> Any:
