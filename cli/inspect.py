@@ -89,9 +89,9 @@ def _context(image: Image, context: Context) -> dict[str, Any]:
     from ..vm.bytecode.disasm import type_text
 
     slots = {}
-    for tier, name, type_index, mutable, default in context.slots:
-        words = (tier, "mut" if mutable else "fixed", type_text(image, type_index), *(["default"] if default is not None else []))
-        slots[name] = " ".join(words)
+    for tier, name, type_index, mutable, default, *was in context.slots:
+        words = [tier, "mut" if mutable else "fixed", type_text(image, type_index), *(["default"] if default is not None else [])]
+        slots[name] = " ".join([*words, *(f"was {before}" for before in was)])
     uses: dict[str, list[str]] = {}
     for number, word, memory, used in context.uses:
         uses.setdefault(image.functions[number].name, []).append(f"{word} {', '.join(f'{memory}.{slot}' for slot in used)}")

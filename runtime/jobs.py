@@ -27,6 +27,16 @@ async def ended(loop: Any, job: Any) -> None:
         job.exception()  # asked for, so that nobody complains that it was not
 
 
+async def pause(loop: Any, seconds: float) -> None:
+    """By the clock of the loop."""
+    over = loop.create_future()
+    timer = loop.call_later(seconds, lambda: over.done() or over.set_result(None))
+    try:
+        await over
+    finally:
+        timer.cancel()
+
+
 async def stop_all(loop: Any, jobs: list[Any]) -> None:
     """Cancels jobs and returns when all are over (G-7.2), also for a caller that is itself cancelled meanwhile."""
     for job in jobs:

@@ -102,7 +102,13 @@ class MemoryTools:
             found = await self.run.operations.use(lambda: self._facts(memory, effect).recall(query, MOST_FOUND))
         except MemoryFailure as error:
             return self._failed("recall", error)
-        return from_json([{"name": hit.fact.name, "content": hit.fact.content} for hit in found])
+        from .memory.recall_step import shown_fact
+
+        try:
+            pairs = [shown_fact(memory, hit.fact) for hit in found]
+        except MemoryFailure as error:
+            return self._failed("recall", error)
+        return from_json([{"name": name, "content": content} for name, content in pairs])
 
     async def forget(self, effect: Effect, arguments: list[Any]) -> Any:
         (name,) = arguments

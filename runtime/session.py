@@ -33,7 +33,7 @@ from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .settled import Settled
 from .spending import Spending
-from .step_functions import StepFunction
+from .step_functions import StepFunction, computed
 from .translation import TreeBuilder
 from .watchdog import Watch
 from .work import Work
@@ -148,6 +148,7 @@ class Session:
         }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
+        self.memories.computed = lambda code: computed(self.machine, code)
         self.machine.tiers(host.tier == "both")
         self.machine.beside.append(lambda: self.emits.waiting)
         self.watch = Watch(self.machine)

@@ -28,6 +28,10 @@ class NoMemories:
     failure: tuple[type[Exception], ...] = ()
     must_wait: tuple[type[BaseException], ...] = ()
     attended: frozenset[str] = frozenset()
+    computed: Any = None
+
+    def is_shared(self, ref: Any) -> bool:
+        return False
 
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
@@ -110,11 +114,23 @@ class StepFunction:
         given, taken = FORMS[self.step]
         return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
 
+    @property
+    def mark(self) -> str:
+        """What tells it from another function, of this program or another version: all that it does (V-3.3)."""
+        machine = self.machine()
+        number = configured(machine, self.place, 1).function.number
+        return str(machine.program.image.functions[number].hash.hex())
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StepFunction) and (other.step, other.place) == (self.step, self.place)
 
     def __hash__(self) -> int:
         return hash((self.step, self.place))
+
+
+def computed(machine: Machine, code: Any) -> Any:
+    """What a function without parameters gives: the default of a field that something stored has not (M-8.23)."""
+    return StepMachine(machine.program, machine).value(Closure(code), [])
 
 
 def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:

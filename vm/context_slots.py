@@ -12,10 +12,11 @@ from .effects import MemoryUse
 from .handles import arguments_of, expect
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
-from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share, to_json
+from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .bytecode.image import Image
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from .linked import Site
     from .tasks import Task
     from .values import MemoryRef
+
+
+WAY_OUT = (
+    "give an added field a plain default or make it optional, name a renamed one by `@was`, "
+    'or drop what is stored with `forget("{slot}")`'
+)
 
 
 class LinkedSlot:
@@ -37,12 +44,52 @@ class LinkedSlot:
         self.default = default
 
 
+class StoredBuilder(Builder):
+    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added have their
+    defaults, those that were renamed the value under the name before, and what is declared no more is left out."""
+
+    __slots__ = ("computed", "declared")
+
+    def __init__(self, program: Any, computed: Any) -> None:
+        self.declared = DeclaredTypes(program.types, program.classes, program.descriptors)
+        super().__init__(self.declared, Map({}))
+        self.defaults = _Defaults(self.declared)  # type: ignore[assignment]
+        self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
+
+    def stored(self, data: Any, descriptor: Any) -> Any:
+        built = self.build(data, descriptor)
+        for struct, position, number in self.holes:
+            setattr(struct, struct.__slots__[position], self.computed(number))
+        return built
+
+    def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
+        entries = super().entries_of(data, descriptor)
+        before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
+        return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
+
+
+class _Defaults:
+    """The functions of defaults, by type and position of the field, as a Builder asks for them."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, types: Any) -> None:
+        self.types = types
+
+    def get(self, place: str) -> int | None:
+        key, _, position = place.rpartition(".")
+        if key not in self.types.numbers:
+            return None
+        functions: dict[str, int] = self.types.field_defaults(key)
+        return functions.get(self.types.struct_class(key).decl.fields[int(position)])
+
+
 def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:
     """Slots by the name of the memory and their own."""
     contexts = [
         {
             name: LinkedSlot(tier, name, descriptors[type_index], None if default is None else codes[default])
-            for tier, name, type_index, _, default in context.slots
+            for tier, name, type_index, _, default, *_ in context.slots
         }
         for context in image.contexts
     ]
@@ -68,13 +115,15 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
     """`held`: the content, or nothing."""
     if not held:
         return NONE
-    program = machine.program
-    builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+    builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
-        return Some(builder.build(from_json(held[0]), slot.descriptor))
+        return Some(builder.stored(from_json(held[0]), slot.descriptor))
     except Misfit as misfit:
-        reason = f"{misfit} at {builder.place()}"
-        raise Panic("P452", f"the slot {slot.name} of {memory.name} does not fit its type: {reason}") from None
+        key = f" (key {', '.join(map(str, memory.key))})" if memory.key else ""
+        what = f"the slot {slot.name} of {memory.name}{key} does not fit its type: {misfit} at {builder.place()}"
+    except Panic as panic:
+        what = f"a field of the slot {slot.name} of {memory.name} is absent, and its default cannot be computed here: {panic}"
+    raise Panic("P452", f"{what}; {WAY_OUT.format(slot=slot.name)}") from None
 
 
 def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
@@ -107,13 +156,27 @@ def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: 
     return Err(make_error("MissingContextError", None, fields))
 
 
+def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
+    """What a change in place begins with (M-8.21): the Option of what is stored, whatever the function saw before, and the text
+    that says what it was, "" for nothing. No access: what follows is one."""
+    slot = _find(machine, memory, name)
+    content, said = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
+    return (_decoded(machine, memory, slot, content), said)
+
+
+def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any, held: Any) -> Any:
+    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
+    stored then."""
+    slot = _find(machine, memory, name)
+    arguments = [slot.tier, slot.name, value, expect(said, str, "String")]
+    stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
+    return (bool(stored), _decoded(machine, memory, slot, stored) if held is True else NONE)
+
+
 def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
-    from json import loads
-
-    plain = value if slot.descriptor == ("any",) else from_json(loads(to_json(value)))
-    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, plain], task)
+    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, value], task)
     return _decoded(machine, memory, slot, [stored])
 
 
@@ -127,6 +190,8 @@ _METHODS: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...]]] = {
     "_slot": (_slot, ("name", "held"), (None,)),
     "_needed": (_needed, ("name", "held"), ()),
     "_enter": (_enter, ("names", "needed", "function"), ()),
+    "_seen": (_seen, ("name",), ()),
+    "_swap": (_swap, ("name", "value", "said", "held"), ()),
     "_put": (_put, ("name", "value"), ()),
     "_after": (_after, ("name", "written", "held"), ()),
 }
@@ -144,10 +209,14 @@ def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, argu
 def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     given = arguments_of(site, arguments, *_METHODS[site.name][1:])
     try:
-        return slot_method(machine, task, memory, site.name, given)
+        value = slot_method(machine, task, memory, site.name, given)
+        came_too_late = site.name == "_swap" and not value[0] and machine.memories.is_shared(memory)
+        if not came_too_late:
+            return value
     except machine.memories.must_wait:
-        machine.suspend(task, "memory", MemoryUse(memory, site.name, given))
-        return SUSPENDED
+        pass
+    machine.suspend(task, "memory", MemoryUse(memory, site.name, given))  # who came too late makes room for the others
+    return SUSPENDED
 
 
 HANDLERS: dict[tuple[str, str], Any] = {("Memory", name): _called for name in _METHODS}

@@ -32,7 +32,14 @@ class DeclaredTypes:
 
     def field_defaults(self, key: str) -> dict[str, int]:
         """The functions that give the defaults of a struct's fields, by field."""
-        return {row[0]: row[3] for row in self.types[self.numbers[key]][2] if len(row) > 3}
+        return {row[0]: row[3] for row in self._rows(key) if len(row) > 3 and type(row[3]) is int}
+
+    def names_before(self, key: str) -> dict[str, str]:
+        """What fields of a struct were called before, by field (M-8.24)."""
+        return {row[0]: row[-1] for row in self._rows(key) if len(row) > 3 and type(row[-1]) is str}
+
+    def _rows(self, key: str) -> Any:
+        return self.types[self.numbers[key]][2]
 
     def enum_type(self, key: str) -> Any:
         number = self.numbers[key]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .nodes import Expr, Ident, Item, Node, TypeExpr, node
+from dataclasses import field
+
+from .nodes import Decorator, Expr, Ident, Item, Node, TypeExpr, node
 
 
 @node
@@ -11,6 +13,7 @@ class Slot(Node):
     mutable: bool
     type: TypeExpr
     default: Expr | None
+    decorators: list[Decorator] = field(default_factory=list)
 
 
 @node

@@ -54,7 +54,8 @@ from .json_sizes import check_size
 from .manifest_tables import check_tables
 from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
-from .memory_effects import check_computed_bounds, check_step_functions
+from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
+from .old_names import check_old_names, check_stored_names, old_name
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
@@ -146,6 +147,8 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
                 check_assignments(c, symbol)
     check_step_functions(c)
     check_computed_bounds(c)
+    check_slot_changes(c)
+    check_stored_names(c, [symbol for symbol in module.symbols if isinstance(symbol, MemorySymbol)])
     check_concurrent_memories(c)
     warn_unused(module, diagnostics, project.sources)
     return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
@@ -174,6 +177,13 @@ def _declare(c: Checker, module: Module) -> None:
     check_trait_impls(c)
 
 
+def _check_struct_fields(c: Checker, symbol: StructSymbol, fields: list[ast.Field]) -> None:
+    checked = check_parts(c, fields, "struct field")
+    named = [(field.name, old_name(found)) for field, found in zip(fields, checked, strict=True)]
+    symbol.was.update((name.text, was) for name, was in named if was is not None)
+    check_old_names(c, "field", symbol.name, named)
+
+
 def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
     for decorators, place in module.decorated:
@@ -186,7 +196,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
                     check_size(c, symbol.type, node.name.span)
             case StructSymbol():
                 check_decorators(c, symbol.declaration.decorators, "struct")
-                check_parts(c, symbol.declaration.fields, "struct field")
+                _check_struct_fields(c, symbol, symbol.declaration.fields or [])
                 check_defaults(c, symbol)
             case EnumSymbol():
                 check_decorators(c, symbol.declaration.decorators, "enum")

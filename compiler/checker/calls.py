@@ -39,6 +39,7 @@ from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .comparisons import lift_asserted
 from .context import FREE, Checker, Expected, ExpressionRule
+from .contexts import slot_in
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
@@ -118,7 +119,7 @@ def _function_call(
     node.target = _target(matched, symbol, chosen.trait if chosen is not None else None)
     receiver = matched.values[0] if matched.values else None
     if symbol.changes_self and receiver is not None:
-        check_mutation(c, receiver, symbol.name, callee.span)
+        check_mutation(c, node, receiver, symbol.name, callee.span)
     return instance.type(symbol.result)
 
 
@@ -192,8 +193,12 @@ def _target(
     return MethodTarget(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver)
 
 
-def check_mutation(c: Checker, receiver: ast.Expr, method: str, place: Span) -> None:
+def check_mutation(
+    c: Checker, node: ast.Call | ast.MethodCall, receiver: ast.Expr, method: str, place: Span
+) -> None:
     """The receiver of a method that changes it (L-3.13.2)."""
+    if slot_in(receiver) is not None:
+        c.slot_changes.append((node, method))
     if isinstance(root_of(receiver), ast.PathExpr):
         require_mutable(c, receiver, method)
     else:

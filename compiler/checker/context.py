@@ -145,7 +145,7 @@ class Checker:
         "traits", "models", "trait_symbols", "implementations", "offers", "made_by", "field_types", "error_impls",
         "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
-        "open_lets", "filling",
+        "open_lets", "filling", "slot_changes",
         "form_room", "form_sizes", "texts", "lints", "computed_bounds",
     )  # fmt: skip
 
@@ -195,6 +195,7 @@ class Checker:
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories, which ask no model and no memory
+        self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.self_type: Type | None = None  # what `Self` is in the present impl

@@ -12,7 +12,9 @@ from ..symbols import ContextSymbol, FunctionSymbol, Local, MemorySymbol, Slot, 
 from ..types import KEYED_MEMORY, MEMORY, Generic, Nominal, Type, error, memory_of, option
 from .context import Checker, Expected, Raise
 from .declarations import at_module_level
+from .decorators import check_decorators
 from .json_shapes import without_shape
+from .old_names import check_old_names, old_name
 from .propagation import leave
 from .relations import ERRONEOUS, generic
 from .types import written_type
@@ -27,6 +29,8 @@ def declare_contexts(c: Checker, symbols: list[Symbol]) -> None:
             for tier in symbol.declaration.tiers:
                 for node in tier.slots:
                     _declare(c, symbol, tier.kind, node)
+            named = [(slot.declaration.name, slot.was) for slot in symbol.slots.values()]
+            check_old_names(c, "slot", symbol.name, named)
 
 
 def _declare(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> None:
@@ -37,6 +41,7 @@ def _declare(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> No
         c.report("E1003", node.name.span, message, first=first, help="rename one of them")
         return
     slot = symbol.slots[name] = Slot(name, tier, node.mutable, node, written_type(c, node.type))
+    slot.was = old_name(check_decorators(c, node.decorators, "slot"))
     if slot.type is not ERRONEOUS and (offending := without_shape(c, slot.type)) is not None and offending is not ERRONEOUS:
         c.report("E2044", node.type.span, f"`{offending}` has no JSON shape", help="a slot holds plain data, which can be stored")
 

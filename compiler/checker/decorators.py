@@ -62,10 +62,9 @@ def _article(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
 
 
-def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> None:
+def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> list[Checked]:
     """The decorators of fields or parameters."""
-    for part in parts or ():
-        check_decorators(c, part.decorators, place)
+    return [check_decorators(c, part.decorators, place) for part in parts or ()]
 
 
 def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:

@@ -192,6 +192,7 @@ DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
     "partial": ("schema",),
     "coerce": ("schema",),
     "effect": ("tool method", "model"),
+    "was": ("slot", "struct field", "schema field"),
 }
 
 # Arguments of those this compiler checks.
@@ -212,10 +213,11 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
     "test": {"description": TEXT, "cases": Rule(array(ANY), "an array of cases")},
     "expect_fail": {"part": TEXT},
     "effect": {"class": one_of("pure", "idempotent", "once")},
+    "was": {"name": TEXT},
 }
 # Places where a decorator takes less than elsewhere: any Err repeats a stage (O-6.21), a model is repeatable or once (O-9.37).
 PLACE_ARGUMENTS: dict[str, dict[str, dict[str, Rule]]] = {
     "stage": {"retry": {k: v for k, v in DECORATOR_ARGUMENTS["retry"].items() if k != "retry_on"}},
     "model": {"effect": {"class": one_of("once")}},
 }
-DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text", "effect": "class"}
+DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text", "effect": "class", "was": "name"}

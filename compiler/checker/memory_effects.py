@@ -1,7 +1,8 @@
-"""Functions of memory steps ask nothing of the host and change nothing (E4509): they run in the middle of a commit or a view.
+"""Functions of memory steps ask nothing of the host and change nothing (E4509): they run in the middle of a commit or a view. Nor
+does a method that changes a slot, or what it is given to call (E4515): it is done again when another has written the slot.
 
-What is called is looked through as far as names lead; what only a run knows is refused there. Hands on `check_step_functions`.
-Must not know: steps.
+What is called is looked through as far as names lead; what only a run knows is refused there. Hands on `check_step_functions` and
+`check_slot_changes`. Must not know: steps.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable
 
 from ...vm.builtins import lookup
 from .. import ast
-from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget
-from ..symbols import FunctionSymbol, SlotAccess
+from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget, TraitCall
+from ..symbols import FunctionSymbol, Local, SlotAccess
 from .context import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
@@ -30,6 +31,52 @@ def check_step_functions(c: Checker) -> None:
             )  # fmt: skip
 
 
+def check_slot_changes(c: Checker) -> None:
+    for node, method in c.slot_changes:
+        found = _effect_of(node)
+        if found is not None:
+            c.report(
+                "E4515", node.span, f"`{method}` changes a slot in place and uses `{found}`: it may be done more than once",
+                help="change a copy and write it: `let mut x = m.slot; …; m.slot = x;`",
+            )  # fmt: skip
+
+
+def _effect_of(node: ast.Call | ast.MethodCall) -> str | None:
+    """Of the method, and of closures that it calls; what the arguments are is computed once, before."""
+    target = node.target
+    body = target.function.declaration.body if isinstance(target, (MethodTarget, TraitCall)) else None
+    found = None if body is None else _forbidden(body)
+    for argument in node.arguments:
+        value = argument.value
+        is_function = isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)
+        if found is None and (is_function or isinstance(value, ast.Closure)):
+            found = _forbidden(value) or _written_outside(value)
+    return found
+
+
+def _written_outside(closure: ast.Expr) -> str | None:
+    """A variable around the closure that it writes."""
+    scopes: list[object] = []
+    written: list[Local] = []
+    todo: list[ast.Node] = [closure]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Closure):
+            scopes.append(node.scope)
+        target = getattr(node, "target", None)
+        place = target if isinstance(node, ast.Assign) and isinstance(target, ast.Expr) else None
+        if isinstance(node, ast.MethodCall) and isinstance(target, BuiltinCall) and target.mutates:
+            place = node.receiver
+        elif isinstance(target, (MethodTarget, TraitCall)) and target.function.changes_self:
+            place = target.receiver
+        while isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
+            place = place.inner if isinstance(place, ast.GroupExpr) else place.receiver
+        if isinstance(place, ast.PathExpr) and isinstance(place.binding, Local):
+            written.append(place.binding)
+        todo.extend(node.children())
+    return next((local.name for local in written if local.scope not in scopes), None)
+
+
 def check_computed_bounds(c: Checker) -> None:
     """E4519: before any memory is used nothing can be asked that uses one (M-2.14)."""
     for value in c.computed_bounds:
@@ -41,7 +88,7 @@ def check_computed_bounds(c: Checker) -> None:
             )  # fmt: skip
 
 
-def _forbidden(value: ast.Expr, refuses: Callable[[object], str | None] | None = None) -> str | None:
+def _forbidden(value: ast.Node, refuses: Callable[[object], str | None] | None = None) -> str | None:
     """The first thing it does that it may not, in what it is and what it calls."""
     refused = refuses or _called
     seen: set[FunctionSymbol] = set()

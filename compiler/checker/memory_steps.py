@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS
+from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS, is_key_value
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
@@ -58,6 +58,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
         "rate": ("decay_rate", SHARE), "per": ("decay_per", DURATION), "floor": ("decay_floor", SHARE),
         "archive_below": ("decay_archive_below", SHARE), "refresh_on": ("decay_refresh_on", REFRESH_ON),
     },
+    "was": {"": ("was", TEXT)},
     "per": {},
     "summary": {},
     "learn": {},
@@ -207,21 +208,39 @@ class Steps:
     def _per(self, node: ast.MethodCall) -> None:
         """The names of key parts (M-7.3): words of the program, bound to nothing."""
         names: list[str] = []
+        defaults: dict[str, Any] = {}
         for argument in node.arguments:
             value = argument.value
-            if argument.name is not None or not (isinstance(value, ast.PathExpr) and len(value.segments) == 1):
+            if argument.name is None and not (isinstance(value, ast.PathExpr) and len(value.segments) == 1):
                 self.c.report("E4502", argument.span, "`per` takes names of key parts", help=".per(tenant, user)")
                 return
-            if value.segments[0].text in names:
-                what = f"the key part `{value.segments[0].text}` is named twice"
-                first = node.arguments[names.index(value.segments[0].text)].span
+            name = argument.name.text if argument.name is not None else value.segments[0].text  # type: ignore[attr-defined]
+            if name in names:
+                what = f"the key part `{name}` is named twice"
+                first = node.arguments[names.index(name)].span
                 self.c.report("E4502", argument.span, what, first=first, help="remove one of them")
                 return
-            names.append(value.segments[0].text)
+            names.append(name)
+            if argument.name is not None and (found := self._key_default(name, value)) is not FAILED:
+                defaults[name] = found
         if not names:
             what = "the step `per` takes at least 1 argument, 0 given"
             self.c.report("E2006", node.name.span, what, help=".per(tenant, user)")
-        self.found["per"] = {"keys": names}
+        self.found["per"] = {"keys": names, **({"key_defaults": defaults} if defaults else {})}
+
+    def _key_default(self, name: str, value: ast.Expr) -> Any:
+        """The value that keys without this part have (M-7.9): a constant one that a key may have."""
+        type_ = at_module_level(self.c, value, FREE)
+        if type_ is ERRONEOUS:
+            return FAILED
+        found = folded(self.c, value, "E4518") if type_ in (INT, STRING) else None
+        if found is FAILED:
+            return FAILED
+        if not is_key_value(found):
+            message = f"keys that were written without `{name}` get a constant String or Int"
+            self.c.report("E4518", value.span, message, help=f'.per(user, {name}: "t1")')
+            return FAILED
+        return found
 
     def _share(self, step: str, value: ast.Expr) -> Any:
         type_ = at_module_level(self.c, value, FREE)
@@ -270,7 +289,7 @@ class Steps:
     def complete(self, table: Mapping[str, Any]) -> None:
         """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet (M-2.12)."""
         for name, said in table.items():
-            if name in self.found or (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE):
+            if name in self.found or name == "was" or (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE):
                 continue
             self.found[name] = said
 

@@ -204,7 +204,7 @@ def _declared(
     else:
         node.target = MethodTarget(matched.values, matched.order, symbol, node.receiver)
     if symbol.changes_self:
-        check_mutation(c, node.receiver, symbol.name, name.span)
+        check_mutation(c, node, node.receiver, symbol.name, name.span)
     return instance.type(symbol.result)
 
 
@@ -301,7 +301,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if receiver.is_open and open_local(node.receiver) is not None:
         found = _learned(node, receiver, row, matched.values, found)
     if row.mut:
-        check_mutation(c, node.receiver, row.name, node.name.span)
+        check_mutation(c, node, node.receiver, row.name, node.name.span)
     if row.name == "context":
         found = _with_context(found)
     if row.receiver == "Memory":

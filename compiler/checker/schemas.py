@@ -15,6 +15,7 @@ from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .generics import parts_in
 from .lookalikes import quoted_type
+from .old_names import check_old_names, old_name
 from .relations import ERRONEOUS, generic, is_text
 from .types import written_type
 
@@ -39,6 +40,7 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
         own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
         _describe(c, symbol, field, own)
         symbol.fields.append(_field(c, symbol, field))
+    check_old_names(c, "field", symbol.name, [(field.name, symbol.was.get(field.name.text)) for field in fields])
 
 
 def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: list[ast.Decorator]) -> None:
@@ -47,6 +49,9 @@ def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: li
     text = checked.get("describe", {}).get("text") or field.doc
     if isinstance(text, str):
         symbol.descriptions[field.name.text] = text
+    was = old_name(list(checked.items()))
+    if was is not None:
+        symbol.was[field.name.text] = was
 
 
 def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:

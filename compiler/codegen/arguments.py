@@ -20,14 +20,15 @@ def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Ar
             assert argument is not None
             _argument(g, function, argument, index, arguments)
         return
-    load_slots(g, into_numbered_slots(g, function, arguments, order))
+    slots = into_numbered_slots(g, function, arguments, order)
+    load_slots(g, slots)
+    for slot in slots.values():
+        g.emitter.release(slot)
 
 
 def load_slots(g: Generator, slots: dict[int, int]) -> None:
     for index in range(len(slots)):
         g.emitter.emit("LOAD", slots[index])
-    for slot in slots.values():
-        g.emitter.release(slot)
 
 
 def _argument(
@@ -62,6 +63,7 @@ def into_numbered_slots(
     if receiver is not None:
         if arguments[0] is not None:
             g.at(arguments[0].span)
+        places.look(g, receiver)
         receive(g, receiver)
         slots[0] = e.temp()
         e.emit("STORE", slots[0])

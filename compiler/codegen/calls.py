@@ -246,10 +246,12 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinC
     else:  # the change is lost with the temporary (L-5.5.6), and nobody else sees it
         g.bound(node.receiver)
         place = places.temporary(g)
+    slots: list[int] = []
     if all(argument is None or is_simple(argument, root) for argument in target.arguments):
+        places.look(g, place)
         places.own(g, place)
         _arguments(g, target, row)
-    elif len(target.arguments) == 1:
+    elif len(target.arguments) == 1 and place.change is None:
         _arguments(g, target, row)
         g.at(node.receiver.span)
         places.own(g, place)
@@ -260,13 +262,15 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinC
         for slot in reversed(slots):
             e.emit("STORE", slot)
         g.at(node.receiver.span)
+        places.look(g, place)
         places.own(g, place)
         for slot in slots:
             e.emit("LOAD", slot)
-            e.release(slot)
     g.at(node.name.span)
     _invoke(g, target, row)
     places.release(g, place)
+    for slot in slots:
+        e.release(slot)
 
 
 def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row) -> None:
@@ -274,6 +278,9 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.Bui
     e = g.emitter
     in_place = places.is_place(node.receiver)
     place = places.prepare(g, node.receiver) if in_place else None
+    if place is not None and place.change is not None:
+        _language_change(g, node, target, row, place)
+        return
     if place is not None:
         places.read(g, place)
         e.emit("SHARE")
@@ -287,6 +294,30 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.Bui
         places.release(g, place)
     else:
         e.emit("POP")
+    e.emit("NIL")
+
+
+def _language_change(
+    g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row, place: places.Place
+) -> None:
+    """In a slot of a memory: the arguments once, the change as often as it takes."""
+    e = g.emitter
+    before = e.depth
+    _arguments(g, target, row)
+    slots = [e.temp() for _ in range(e.depth - before)]
+    for slot in reversed(slots):
+        e.emit("STORE", slot)
+    places.look(g, place)
+    places.read(g, place)
+    e.emit("SHARE")
+    for slot in slots:
+        e.emit("LOAD", slot)
+    g.at(node.name.span)
+    _invoke(g, target, row)
+    places.write(g, place)
+    places.release(g, place)
+    for slot in slots:
+        e.release(slot)
     e.emit("NIL")
 
 

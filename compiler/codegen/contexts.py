@@ -33,7 +33,10 @@ def context_entries(module: Module, checked: CheckedProgram) -> list[im.Context]
         im.Context(
             module.names[context],
             [
-                [slot.tier, slot.name, module.pool.type(slot.type), slot.mutable, module.slot_defaults.get(slot)]
+                [
+                    slot.tier, slot.name, module.pool.type(slot.type), slot.mutable, module.slot_defaults.get(slot),
+                    *([] if slot.was is None else [slot.was]),
+                ]
                 for slot in context.slots.values()
             ],
             uses.get(context, []),

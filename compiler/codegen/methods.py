@@ -77,16 +77,21 @@ def _changing_method(
     e = g.emitter
     root = root_of(target.receiver)
     place = places.prepare(g, target.receiver) if root is not None else None
+    slots: dict[int, int] = {}
     if place is None:
         push_arguments(g, target.function, arguments, order)
     elif order == list(range(len(arguments))) and all(a is not None and is_simple(a, root) for a in arguments[1:]):
+        places.look(g, place)
         receive(g, place)
         push_arguments(g, target.function, arguments[1:], list(range(len(arguments) - 1)))
     else:
-        load_slots(g, into_numbered_slots(g, target.function, arguments, order[1:], place))
+        slots = into_numbered_slots(g, target.function, arguments, order[1:], place)
+        load_slots(g, slots)
     g.at(node.span)
     e.emit(*call)
     store_back(g, place)
+    for slot in slots.values():
+        e.release(slot)
 
 
 def store_back(g: Generator, place: places.Place | None) -> None:
@@ -138,6 +143,7 @@ def _perhaps_mutating(
         place = places.temporary(g)
     slots = into_slots(g, arguments)
     g.at(node.receiver.span)
+    places.look(g, place)
     end = Label()
     depth = e.depth
     if root is None or root.mutable:
@@ -149,10 +155,11 @@ def _perhaps_mutating(
         e.emit("SHARE")
     for slot in slots:
         e.emit("LOAD", slot)
-        e.release(slot)
     _call_method(g, node, target)
     e.mark(end, depth + 1)
     places.release(g, place)
+    for slot in slots:
+        e.release(slot)
 
 
 def _language_mutation_of_any(

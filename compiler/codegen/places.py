@@ -11,7 +11,7 @@ from .emitter import Label
 from .expressions import operator_opcode
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
-from .slots import load_slot, store_slot
+from .slots import SlotChange, store_slot
 
 
 @dataclass(slots=True)
@@ -32,12 +32,12 @@ _REPLACED = ("element", "part", "dynamic")
 
 @dataclass(slots=True)
 class Place:
-    """`slot`: of a place in a slot of a memory, its `m.slot`; `root` is then a variable that holds what the slot holds while the
-    place is used."""
+    """`change`: of a place in a slot of a memory, how that is changed; `root` is then a variable that holds what the slot holds
+    while the place is used."""
 
     root: symbols.Local
     steps: list[Step]
-    slot: ast.FieldAccess | None = None
+    change: SlotChange | None = None
 
 
 def is_place(expr: ast.Expr) -> bool:
@@ -54,7 +54,8 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
             continue
         assert isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index))
         if isinstance(expr, ast.FieldAccess) and isinstance(expr.target, symbols.SlotAccess):
-            return Place(_unnamed(g), [_step(g, link) for link in reversed(chain)], expr)
+            change = SlotChange(g, expr)
+            return Place(_unnamed(g), [_step(g, link) for link in reversed(chain)], change)
         chain.append(expr)
         expr = expr.receiver
     assert isinstance(expr.binding, symbols.Local)
@@ -103,11 +104,17 @@ def _step(g: Generator, link: ast.Expr) -> Step:
     return Step(kind, typed, slot=slot)
 
 
+def look(g: Generator, place: Place) -> None:
+    """All that the change is made with was evaluated: what follows up to `release` is done again when another has written the
+    slot meanwhile (M-8.21)."""
+    if place.change is not None:
+        place.change.begin(g, place.root)
+
+
 def release(g: Generator, place: Place) -> None:
     """The place was written; a slot gets what its variable holds now."""
-    if place.slot is not None:
-        g.load(place.root)
-        store_slot(g, place.slot)
+    if place.change is not None:
+        place.change.end(g, place.root)
     for step in place.steps:
         if step.slot is not None:
             g.emitter.release(step.slot)
@@ -125,17 +132,9 @@ def _push_index(g: Generator, step: Step) -> None:
 
 def read(g: Generator, place: Place) -> None:
     """Push the present value of a place."""
-    _refresh(g, place)
     g.load(place.root)
     for step in place.steps:
         _read_step(g, step)
-
-
-def _refresh(g: Generator, place: Place) -> None:
-    """Others may have written a slot since it was looked at last."""
-    if place.slot is not None:
-        load_slot(g, place.slot)
-        g.store(place.root)
 
 
 def _read_step(g: Generator, step: Step) -> None:
@@ -155,7 +154,6 @@ def own(g: Generator, place: Place) -> None:
     if at is not None:
         _own_through_tuple(g, place, at)
         return
-    _refresh(g, place)
     g.load_own(place.root)
     for step in place.steps:
         _own_step(g, step)
@@ -185,7 +183,7 @@ def _last_replaced(place: Place) -> int | None:
 
 def _own_through_tuple(g: Generator, place: Place, at: int) -> None:
     """The element is taken out of its tuple, owned, and put into a new tuple, which is stored where the old one was."""
-    holder = Place(place.root, place.steps[:at], place.slot)
+    holder = Place(place.root, place.steps[:at])
     own(g, holder)
     whole = temporary(g)
     read(g, Place(whole.root, [place.steps[at]]))
@@ -204,7 +202,7 @@ def write(g: Generator, place: Place) -> None:
     if not place.steps:
         g.store(place.root)
         return
-    holder, last = Place(place.root, place.steps[:-1], place.slot), place.steps[-1]
+    holder, last = Place(place.root, place.steps[:-1]), place.steps[-1]
     own(g, holder)
     if last.kind in _REPLACED:
         _replace(g, last)
@@ -267,6 +265,9 @@ def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
         store_slot(g, slot)
         return
     place = prepare(g, node.target)
+    if place.change is not None:
+        _change_slot(g, node, place, wanted)
+        return
     if node.operator == "=":
         g.bound(node.value)
     else:
@@ -280,6 +281,33 @@ def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
     g.at(node.target.span)
     write(g, place)
     release(g, place)
+
+
+def _change_slot(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> None:
+    """The right side once, before the slot is looked at: only the change itself may have to be made again."""
+    e = g.emitter
+    value = e.temp()
+    if node.operator == "=":
+        g.bound(node.value)
+    else:
+        g.value(node.value)
+    e.emit("STORE", value)
+    look(g, place)
+    if node.operator != "=":
+        read(g, place)
+    e.emit("LOAD", value)
+    if node.operator == "=":
+        e.emit("SHARE")
+    else:
+        g.at(node.span)
+        e.emit(operator_opcode(node.operator[:-1], static_type(node.target), static_type(node.value)))
+    if wanted:
+        e.emit("DUP")
+        e.emit("SHARE")
+    g.at(node.target.span)
+    write(g, place)
+    release(g, place)
+    e.release(value)
 
 
 def _whole_slot(target: ast.Expr) -> ast.FieldAccess | None:

@@ -91,7 +91,7 @@ class Pool:
         if key in self._type_index:
             rows = self.types[self._type_index[key]][2]
             for position, function in functions.items():
-                rows[position].append(function)
+                rows[position].insert(3, function)
 
     def trait(self, type_: t.Nominal) -> tuple[int, str]:
         """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own; a type

@@ -47,7 +47,6 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     module.agents = {agent: number for number, agent in enumerate(checked.agents)}
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
-    declare_contexts(module, checked.contexts)
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
     module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
     module.pipelines = {pipeline: number for number, pipeline in enumerate(checked.pipelines)}
@@ -64,6 +63,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         declare_field_defaults(module, owner)
     for owner in with_fields:  # a default may make a value of what is declared later
         field_default_functions(module, owner)
+    declare_contexts(module, checked.contexts)
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:
@@ -150,7 +150,10 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
     for struct in (*checked.structs, *checked.schemas):
         declared[own(struct.type)] = struct
         hidden = hidden_fields(struct)
-        module.pool.declared[own(struct.type)] = [(n, option_type(type_, o), n not in hidden) for n, type_, _, o in struct.fields]
+        module.pool.declared[own(struct.type)] = [
+            (n, option_type(type_, o), n not in hidden, *([struct.was[n]] if n in struct.was else []))
+            for n, type_, _, o in struct.fields
+        ]
     for enum in checked.enums:
         declared[own(enum.type)] = enum
         module.pool.declared[own(enum.type)] = [

@@ -1,7 +1,8 @@
-"""Code for slots of contexts (M-10.2): `m.slot`, and writing it.
+"""Code for slots of contexts (M-10.2): `m.slot`, writing it, and changing what it holds (M-8.21).
 
 Slots are read and written by methods of a memory that no program can name; what a clause loaded is an Option in a hidden
-variable, which such a method is handed in place of reading again. Hands on `load_slot`, `store_slot`, `after_write` and `call`.
+variable, which such a method is handed in place of reading again. Hands on `load_slot`, `store_slot`, `SlotChange`,
+`after_write` and `call`.
 Must not know: clauses, how slots are stored.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from .. import ast, symbols
 from .constants import emit_constant
+from .emitter import Label
 from .generator import Generator
 
 
@@ -44,6 +46,69 @@ def store_slot(g: Generator, node: ast.FieldAccess) -> None:
         e.emit("POP")
     else:
         g.store(access.held)
+
+
+class SlotChange:
+    """A change of what a slot holds, for which its memory was evaluated: from `begin`, which puts the value of this moment into a
+    variable, to `end`, which stores what it holds then. When another has written the slot between, all of that is done again."""
+
+    __slots__ = ("node", "memory", "seen", "again", "depth")
+
+    def __init__(self, g: Generator, node: ast.FieldAccess) -> None:
+        self.node = node
+        self.memory = g.emitter.temp()
+        self.seen = g.emitter.temp()
+        self.again = Label()
+        self.depth = 0
+        g.value(node.receiver)
+        g.emitter.emit("STORE", self.memory)
+
+    def begin(self, g: Generator, root: symbols.Local) -> None:
+        access, e = self.node.target, g.emitter
+        assert isinstance(access, symbols.SlotAccess)
+        self.depth = e.depth
+        e.mark(self.again, e.depth)
+        self._name(g)
+        call(g, "_seen", 1)
+        e.emit("STORE", self.seen)
+        self._name(g)
+        e.emit("LOAD", self.seen)
+        e.emit("GET_ELEMENT", 0)
+        fallback = access.slot.declaration.default is not None
+        call(g, "_needed" if access.needed and not fallback else "_slot", 2)
+        g.store(root)
+
+    def end(self, g: Generator, root: symbols.Local) -> None:
+        access, e = self.node.target, g.emitter
+        assert isinstance(access, symbols.SlotAccess)
+        results = [e.temp() for _ in range(e.depth - self.depth)]
+        for slot in results:
+            e.emit("STORE", slot)
+        self._name(g)
+        g.load(root)
+        e.emit("LOAD", self.seen)
+        e.emit("GET_ELEMENT", 1)
+        e.emit("TRUE" if access.held is not None else "FALSE")
+        call(g, "_swap", 4)
+        e.emit("STORE", self.seen)
+        e.emit("LOAD", self.seen)
+        e.emit("GET_ELEMENT", 0)
+        e.jump("JUMP_UNLESS", self.again)
+        if access.held is not None:
+            e.emit("LOAD", self.seen)
+            e.emit("GET_ELEMENT", 1)
+            g.store(access.held)
+        for slot in reversed(results):
+            e.emit("LOAD", slot)
+        for slot in (self.seen, self.memory, *results):
+            e.release(slot)
+
+    def _name(self, g: Generator) -> None:
+        access = self.node.target
+        assert isinstance(access, symbols.SlotAccess)
+        g.emitter.emit("LOAD", self.memory)
+        g.at(self.node.name.span)
+        emit_constant(g, access.slot.name)
 
 
 def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:

@@ -75,6 +75,8 @@ def between_members(first: Member, second: Member) -> Break:
 
 @prints(ast.ToolField, ast.Slot)
 def state(p: Printer, node: ast.ToolField | ast.Slot) -> int:
+    if isinstance(node, ast.Slot):
+        decorators(p, node.decorators, " ")
     if isinstance(node, ast.Slot) and node.mutable:
         p.token("mut")
         p.pending = " "

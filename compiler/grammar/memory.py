@@ -24,7 +24,9 @@ def tier(p: Reduction) -> ast.Tier:
     return ast.Tier(span=p.span, kind=p[1], slots=p[3])
 
 
-@rule("slot : MUT? IDENT COLON type dflt? COMMA?")
+@rule("slot : deco* MUT? IDENT COLON type dflt? COMMA?")
 def slot(p: Reduction) -> ast.Slot:
-    last = 5 if p[5] is not None else 4
-    return ast.Slot(span=p.over(1, last), name=p[2], mutable=p[1] is not None, type=p[4], default=p[5])
+    last = 6 if p[6] is not None else 5
+    return ast.Slot(
+        span=p.over(1, last), name=p[3], mutable=p[2] is not None, type=p[5], default=p[6], decorators=p[1]
+    )

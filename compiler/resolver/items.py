@@ -238,6 +238,8 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                 for slot in (slot for tier in item.tiers for slot in tier.slots):
                     r.visit(slot.type)
                     r.visit(slot.default)
+                    for decorator in slot.decorators:
+                        _visit_decorator(r, decorator)
             case ast.Config():
                 _visit_config(r, item)
             case ast.Pipeline():

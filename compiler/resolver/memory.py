@@ -68,9 +68,10 @@ def memory_chain(r: Resolver, value: ast.Expr) -> None:
             r.visit(type_)
         if value.name.text == "context":
             _context(r, value)
-        elif value.name.text != "per":  # the names of key parts name nothing
+        else:
             for argument in value.arguments:
-                _argument(r, argument, value.name.text)
+                if value.name.text != "per" or argument.name is not None:  # the names of key parts name nothing
+                    _argument(r, argument, value.name.text)
         value = value.receiver
     if isinstance(value, ast.Call):
         r.visit(value.callee)

@@ -129,6 +129,7 @@ class StructSymbol(Symbol):
     descriptions: dict[str, str] = field(default_factory=dict)
     forms: list[ast.Schema] = field(default_factory=list)
     validators: list[ast.Expr] = field(default_factory=list)
+    was: dict[str, str] = field(default_factory=dict)  # names before, by field
     constants: dict[str, object] = field(default_factory=dict)
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 

@@ -31,6 +31,12 @@ class MemorySymbol(Symbol):
         return sorted(found, key=lambda bound: bound[1].span.start)
 
     @property
+    def stored_as(self) -> str | None:
+        """What `was` says."""
+        found: str | None = (self.steps or {}).get("was", {}).get("was")
+        return found
+
+    @property
     def image_steps(self) -> dict[str, Any]:
         """What the image carries beside `max_messages`, `of` and `context` (M-2.13)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
@@ -58,6 +64,7 @@ class Slot:
     mutable: bool
     declaration: ast.Slot
     type: Type = ANY
+    was: str | None = None  # its name before
     root: Local = field(default_factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
 
 

@@ -29,9 +29,13 @@ class Beginning:
         self.failure = memories.failure
         self.must_wait = memories.must_wait
         self.attended = memories.attended
+        self.computed = memories.computed
 
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)
+
+    def is_shared(self, ref: MemoryRef) -> bool:
+        return self.memories.is_shared(ref)
 
     def at(self, ref: MemoryRef) -> Any:
         return self.memories.at(ref)

@@ -59,7 +59,8 @@ def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
     states = [state for state in store.views(key).values() if state.upto < next_seq]
     rows = [row for row in store.turns(key) if row.turn < turns]
     seen = [one for one in stored_seen(store, key) if all(seq < next_seq for seq in one.seqs)]
-    return Batch(copied, entries=entries, turns=rows, views=states, facts=stored_facts(store, key), seen=seen)
+    facts = [fact for fact in stored_facts(store, key) if all(seq < next_seq for seq in fact.seqs)]
+    return Batch(copied, entries=entries, turns=rows, views=states, facts=facts, seen=seen)
 
 
 def stored_facts(store: Store, key: Key) -> list[Fact]:
@@ -67,24 +68,29 @@ def stored_facts(store: Store, key: Key) -> list[Fact]:
     return [fact for fact in store.facts(key) if fact.tier != EPHEMERAL] if hasattr(store, "facts") else []
 
 
+def facts_naming(store: Store, key: Key, names: Callable[[int], bool]) -> list[int]:
+    """The numbers of facts, ephemeral ones too, whose provenance names such an entry."""
+    return [fact.id for fact in store.facts(key) if any(map(names, fact.seqs))] if hasattr(store, "facts") else []
+
+
 def stored_seen(store: Store, key: Key) -> list[Observation]:
     """Observations by topic and number; a store that keeps no facts keeps none."""
     return store.seen(key) if hasattr(store, "seen") else []
 
 
-def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> list[int]:
-    """Whole units that hold a wanted entry, in all branches, with the summaries that cover them. The seqs in this branch."""
+def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> dict[Key, list[int]]:
+    """Whole units that hold a wanted entry, in all branches, with the summaries that cover them. Their seqs by branch."""
     while True:
         found = _units_with(store, key, wanted)
         if not found:
             store.commit([], scrub=True)  # what an interrupted erase left in the store's files
-            return []
+            return {}
         writes = [_erasing(store, key, found, at)]
         marks = {_identity(entry) for entry in found}
         writes += _erasing_copies(store, key, marks, at)
         try:
             store.commit(writes, scrub=True)
-            return [entry.seq for entry in found]
+            return {write[0]: [entry.seq for entry in write[2].evict] for write in writes}
         except MemoryFailure as failure:
             if failure.variant != "Conflict":
                 raise
@@ -140,6 +146,6 @@ def _erasing(store: Store, key: Key, gone: list[Entry], at: int) -> Write:
     first = gone[0].seq
     states = [state.without_summary() for state in store.views(key).values() if state.upto >= first]
     seqs = {entry.seq for entry in gone}
-    derived = [fact.id for fact in stored_facts(store, key) if not seqs.isdisjoint(fact.seqs)]
+    derived = facts_naming(store, key, seqs.__contains__)
     unseen = [one.place for one in stored_seen(store, key) if not seqs.isdisjoint(one.seqs)]
     return key, head.version, Batch(left, evict=gone, views=states, gone=derived, unseen=unseen)

@@ -151,7 +151,12 @@ class Change:
             at,
         )
         turns = [self.turn] if self.turn is not None and left else []
-        return Batch(after, entries=left, turns=turns, evict=evict, views=self._moved_cuts(left, evict, after))
+        views = self._moved_cuts(left, evict, after)
+        if self.policy.redact and self.new:
+            from .older_text import marked
+
+            views += marked(self.policy, self.states, head.next, at)
+        return Batch(after, entries=left, turns=turns, evict=evict, views=views)
 
     def _moved_cuts(self, left: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:
         moved = []

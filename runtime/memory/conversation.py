@@ -133,10 +133,16 @@ class Conversation:
         return self.run.head
 
     def _begun(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
-        return open_run(
-            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
-            by=by, meta=self.meta, recall=self.recall,
-        )  # fmt: skip
+        """A turn that cannot begin ends there, and with it the ephemeral facts of its key (M-10.1)."""
+        try:
+            return open_run(
+                self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
+                by=by, meta=self.meta, recall=self.recall,
+            )  # fmt: skip
+        except MemoryFailure:
+            if self.auto:
+                self.memory.end_ephemeral()
+            raise
 
     async def _embed(self, prompt: Sequence[Msg]) -> None:
         """The vector of what recall steps ask for (M-10.15)."""

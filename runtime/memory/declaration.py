@@ -6,7 +6,7 @@ from .policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from .bounds import Bounds
@@ -21,10 +21,15 @@ class Declaration:
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
     says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a
-    declaration that memory values are made from with the names of theirs (M-2.19).
+    declaration that memory values are made from with the names of theirs (M-2.19). `path`: what its keys are stored under
+    (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9); `renamed`: the names of slots
+    before.
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "bounds")
+    __slots__ = (
+        "name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "bounds", "path",
+        "key_defaults", "renamed",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -39,6 +44,9 @@ class Declaration:
         embed: dict[str, Any] | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
         bounds: Bounds | None = None,
+        path: str | None = None,
+        key_defaults: Mapping[str, str | int] | None = None,
+        renamed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -51,6 +59,9 @@ class Declaration:
         self.embed = embed
         self.fixed = fixed
         self.bounds = bounds
+        self.path = path or name
+        self.key_defaults = dict(key_defaults or {})
+        self.renamed = dict(renamed or {})
 
     @property
     def makes_values(self) -> bool:

@@ -15,9 +15,9 @@ from ...vm.values.metering import FEW, paced, works_on
 from .beginning import Beginning
 from .bounds import is_key
 from .declaration import Declaration
-from .errors import InvalidValue, MemoryFailure, corrupt
+from .errors import InvalidValue, MemoryFailure, corrupt, other_key_parts, stored_twice
 from .forms import DerivedMemory, KeyedMemory
-from .keys import MAIN_BRANCH, encode, memory_key
+from .keys import MAIN_BRANCH, declared_values, encode, key_values, memory_key, stored_values
 from .memory_values import MemoryValues
 from .met_versions import MetVersions
 from .policy import Policy
@@ -47,7 +47,8 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
+        "_declared", "_by_path", "computed", "lost",
+        "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
         "operations", "values",
     )  # fmt: skip
@@ -67,6 +68,7 @@ class Memories:
     ) -> None:
         made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
         self._declared = {each.name: each for each in made}
+        self._by_path = {each.path: each for each in made if each.of is None}
         self._views = _views(made)
         self._volatile: VolatileStore | None = None
         self._earlier: dict[str, VolatileStore] = {}
@@ -81,6 +83,10 @@ class Memories:
         self._embeddings: dict[str, Embedding] = {}
         self._met = MetVersions()
         self.values = MemoryValues()
+        self.computed: Callable[[Any], Any] = _not_here
+        """What a function without parameters gives, run to its end: the default of a field (M-8.23)."""
+        self.lost: dict[str, int] = {}
+        """How often in a row a change of a slot came too late, by the path of its task."""
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.must_wait = MustWait
@@ -206,6 +212,10 @@ class Memories:
             raise MustWait
         return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
 
+    def is_shared(self, ref: MemoryRef) -> bool:
+        """Whether others write its store meanwhile."""
+        return self._declared[self._declared[ref.name].of or ref.name].store is not None and not self._are_volatile()
+
     def _takes_lock(self, ref: MemoryRef, method: str, task: Any) -> bool:
         try:
             return self.waits(ref, method, task)
@@ -284,12 +294,21 @@ class Memories:
 
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared
-        prefix = memory_key(self._namespace, base.name)[:-1]
+        prefix = memory_key(self._namespace, base.path)[:-1]
+        if base.path != base.name and declared.of is None:
+            self._refuse_both_names(base)
         if base.per and declared.of is None:
-            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix, self._met)
+            stores = self._both(base)
+            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), stores, prefix, self._met, base.key_defaults)
         if declared.of is not None:
             return self[base.name] if base.per else DerivedMemory(declared.name, self[base.name])
         return self._at(base, (*prefix, MAIN_BRANCH))
+
+    def _refuse_both_names(self, declared: Declaration) -> None:
+        """What is stored under the name of now would be read no more (M-7.8)."""
+        for store in self._both(declared):
+            if next(iter(store.keys(memory_key(self._namespace, declared.name)[:-1])), None) is not None:
+                raise stored_twice(declared.name, f"the name {declared.name}", f"the name {declared.path}")
 
     def _at(self, declared: Declaration, key: Key) -> Memory:
         memory = self._bare(declared, key)
@@ -314,7 +333,7 @@ class Memories:
             clock=self._clock if declared.store is None else self._stored_clock,
             views=views, listener=self._listener if self._hears() else None,
             session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
-            met=None if declared.store is None else self._met,
+            met=None if declared.store is None else self._met, renamed=declared.renamed,
         )  # fmt: skip
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
@@ -331,7 +350,8 @@ class Memories:
             said = mine.bounds and mine.bounds.said
             if mine.makes_values or (theirs.bounds and theirs.bounds.said) != said:
                 continue
-            if (theirs.policy, theirs.per, theirs.store, theirs.of) == (mine.policy, mine.per, None, None):
+            declared = (mine.policy, mine.per, None, None, mine.path, mine.key_defaults)
+            if (theirs.policy, theirs.per, theirs.store, theirs.of, theirs.path, theirs.key_defaults) == declared:
                 self._earlier[name] = earlier._session(name)
                 earlier[name]  # what it begins with is there, used or not
                 for opened in (name, *self._views.get(name, ())):
@@ -372,6 +392,15 @@ class Memories:
             raise KeyError(name)
         return declared.per
 
+    def stored_parts(self, path: str, values: Sequence[str | int]) -> Key:
+        """Those of a key of a volatile log that was written by an earlier declaration, too (M-7.8, M-7.9)."""
+        declared = self._by_path[path]
+        found = declared_values(declared.per, declared.key_defaults, tuple(values))
+        if found is None:
+            raise other_key_parts(declared.name, declared.per, values)
+        checked = key_values(declared.per, dict(zip(declared.per, found, strict=True)))
+        return stored_values(declared.per, declared.key_defaults, checked)
+
     def volatile_stores(self) -> list[tuple[str | None, VolatileStore]]:
         """Those whose logs end with the session; in a test also the stores, by their names (M-8.15)."""
         self.values.give_up()
@@ -389,7 +418,7 @@ class Memories:
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
         """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere, or no
         memory value has that key."""
-        declared = self._declared[str(key[1])]
+        declared = self._by_path[str(key[1])]
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
             return None
         if label is None:
@@ -413,7 +442,7 @@ class Memories:
 
     def _log_of(self, ref: MemoryRef) -> tuple[Declaration, Key]:
         of = self._declared[self._declared[ref.name].of or ref.name]
-        return of, memory_key(self._namespace, of.name, ref.key, ref.branch)
+        return of, memory_key(self._namespace, of.path, stored_values(of.per, of.key_defaults, ref.key), ref.branch)
 
     def head(self, ref: MemoryRef) -> tuple[str | None, int]:
         """The store of a handle, and the version of its log when the session last met it (M-14.6)."""
@@ -483,6 +512,10 @@ class Memories:
 
     def __len__(self) -> int:
         return len(self._declared)
+
+
+def _not_here(code: Any) -> Any:
+    raise Panic("P013", "no program is there that could compute a default")
 
 
 def _views(declared: Sequence[Declaration]) -> dict[str, dict[str, Policy]]:

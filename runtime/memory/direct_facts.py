@@ -5,9 +5,24 @@ Each function has the facts a task sees first, then the checked arguments. Must 
 
 from __future__ import annotations
 
-from ...vm.values import NONE, Array, Provenance, Some, from_json
+from ...vm.values import (
+    NONE,
+    Array,
+    EnumValue,
+    Err,
+    Map,
+    Ok,
+    Provenance,
+    RangeValue,
+    Set,
+    Some,
+    Struct,
+    from_json,
+    to_json,
+    typeof,
+)
 from ...vm.values import Fact as FactValue
-from ..translation import to_plain
+from ...vm.values.containers import Queue, Stack
 from .errors import InvalidValue
 from .facts import PERSISTENT
 from .learning import observe
@@ -35,15 +50,38 @@ def fact_value(found: Found) -> Any:
 
 
 def content_of(value: Any) -> Any:
-    """The JSON form of a content or of the data of an observation (P452 without one)."""
-    from json import dumps
+    """The JSON form of a content or of the data of an observation (P452 without one): of structs, schemas and enums that of
+    L-5.1, as `json::stringify` gives it."""
+    from json import loads
 
-    try:
-        held = to_plain(value)
-        dumps(held, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"what a memory keeps has a JSON form; this does not ({error})") from None
-    return held
+    offending = _without_form(value)
+    if offending is not None:
+        raise InvalidValue(f"what a memory keeps has a JSON form; this does not ({offending})")
+    return loads(to_json(value))
+
+
+def _without_form(value: Any) -> str | None:
+    """What in it JSON could only show as a text, or not at all."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, (Array, Set, Queue, Stack)):
+            todo += one.items.values() if isinstance(one, Set) else one.items
+        elif isinstance(one, Map):
+            todo += one.items.values()
+        elif isinstance(one, tuple):
+            todo += one
+        elif isinstance(one, Struct):
+            todo += one.values()
+        elif isinstance(one, EnumValue):
+            todo += one.payload or ()
+        elif isinstance(one, (Some, Ok, Err)):
+            todo.append(one.value)
+        elif isinstance(one, float) and one - one != 0:
+            return "a Float that is no number"
+        elif not (one is None or one is NONE or isinstance(one, (str, int, float, bytes, RangeValue))):
+            return typeof(one)
+    return None
 
 
 def checked(arguments: Sequence[Any], memory: str, keeps: bool) -> list[Any]:
@@ -99,12 +137,23 @@ def _observe(facts: Facts, topic: str, data: Any) -> None:
     observe(facts, topic, content_of(data))
 
 
-def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
-    """The content that is stored now."""
+def _slot_fact(facts: Facts, tier: str, name: str, content: Any) -> Fact:
     fact = facts.drafted(name, content_of(content), tier=tier, named=False)
     fact.name = name  # a redactor rewrites what is said, not what it is called by
+    return fact
+
+
+def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
+    """The content that is stored now."""
+    fact = _slot_fact(facts, tier, name, content)
     facts.keep(fact)
     return fact.content
+
+
+def _swap_slot(facts: Facts, tier: str, name: str, content: Any, said: str) -> list[Any]:
+    """The content that is stored now; empty, and nothing was stored, when another has written it since it was seen."""
+    fact = _slot_fact(facts, tier, name, content)
+    return [fact.content] if facts.swap(fact, said) else []
 
 
 FACT_METHODS: dict[str, Any] = {
@@ -118,4 +167,6 @@ FACT_METHODS: dict[str, Any] = {
     "neighbors": lambda facts, entity: Array(facts.neighbors(entity)),
     "slots": lambda facts, wanted: facts.slots(wanted),
     "put_slot": _put_slot,
+    "seen_slot": lambda facts, tier, name: facts.seen_slot(tier, name),
+    "swap_slot": _swap_slot,
 }

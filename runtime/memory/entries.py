@@ -92,6 +92,12 @@ class Entry:
     def moved(self, seq: int, turn: int) -> Entry:
         return self._copy(seq, turn, self.pinned)
 
+    def showing(self, message: Msg, tokens: int) -> Entry:
+        """In its place, another text."""
+        made = self._copy(self.seq, self.turn, self.pinned)
+        made.message, made.tokens = message, tokens
+        return made
+
     def _copy(self, seq: int, turn: int, pinned: bool) -> Entry:
         return Entry(
             seq, turn, self.message, run=self.run, by=self.by, origin=self.origin, pinned=pinned, tokens=self.tokens,

@@ -88,6 +88,15 @@ def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | in
     return MemoryFailure("Store", message, store=memory)
 
 
+def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
+    """What was renamed, or got a key part, is stored under what it is called now too (M-7.8, M-7.9)."""
+    message = (
+        f"the memory {memory} has data under {now} and under {before}, and none of them is read: "
+        f"declare each as a memory of its own and `erase` one, or move what it holds with `dump` and `load`"
+    )
+    return MemoryFailure("Store", message, store=memory)
+
+
 def newer_version(found: int, supported: int) -> MemoryFailure:
     message = f"written by a newer version: format {found}, this program reads up to {supported}"
     return MemoryFailure("Version", message, found=found, supported=supported)

@@ -90,6 +90,27 @@ def content_text(content: Any) -> str:
     return dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
+def touched(stored: Fact | None, fact: Fact) -> Fact | None:
+    """What is stored, with the times and the vector of `fact`; None where it says something else by now."""
+    if stored is None or _saying(stored) != _saying(fact):
+        return None
+    made = stored.changed(accessed=max(stored.accessed, fact.accessed), refreshed=max(stored.refreshed, fact.refreshed))
+    made.vector = fact.vector or stored.vector
+    return made
+
+
+def _saying(fact: Fact) -> tuple[Any, ...]:
+    others = {name: value for name, value in fact.as_json().items() if name not in ("accessed", "refreshed", "content")}
+    return others, said_by(fact)
+
+
+def said_by(fact: Fact | None) -> str:
+    """What tells contents apart, "" where there is none: the JSON text, which keeps 1 and 1.0 and the order of entries apart."""
+    from json import dumps
+
+    return "" if fact is None else dumps(fact.content, ensure_ascii=False, separators=(",", ":"))
+
+
 def fact_of(held: dict[str, Any]) -> Fact:
     """From its JSON form; ValueError, TypeError or KeyError for anything else."""
     fact = Fact(**held)

@@ -6,8 +6,9 @@ Hands on `KeyedMemory` and `DerivedMemory`. Must not know: which are declared, c
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from .errors import other_key_parts
-from .keys import MAIN_BRANCH, branch_of, key_values
+from .errors import MemoryFailure, other_key_parts, stored_twice
+from .keys import MAIN_BRANCH, branch_of, declared_values, key_values, longer_forms, stored_values
+from .stores.protocol import Head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +26,22 @@ if TYPE_CHECKING:
 class KeyedMemory:
     """A memory with `.per(…)`: one log for each key (M-7.3)."""
 
-    __slots__ = ("name", "per", "_at", "_stores", "_prefix", "_met")
+    __slots__ = ("name", "per", "_at", "_stores", "_prefix", "_met", "_defaults", "_apart")
 
     def __init__(
-        self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key, met: MetVersions
+        self,
+        name: str,
+        per: Sequence[str],
+        at: Callable[[Key], Memory],
+        stores: list[Store],
+        prefix: Key,
+        met: MetVersions,
+        defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        """`stores`: its own first, then that of the session's facts; `met`: as a memory has it."""
+        """`stores`: its own first, then that of the session's facts; `met`: as a memory has it; `defaults`: what keys that were
+        written without some parts have there (M-7.9)."""
+        self._defaults = defaults or {}
+        self._apart: set[Key] = set()
         self.name = name
         self.per = per
         self._at = at
@@ -44,7 +55,17 @@ class KeyedMemory:
 
     def at(self, values: Key) -> Memory:
         """Of values in declared order that were checked."""
-        return self._at((*self._prefix, *values, MAIN_BRANCH))
+        stored = stored_values(self.per, self._defaults, values)
+        if len(stored) != len(values) and values not in self._apart:
+            for longer in longer_forms(self.per, self._defaults, values):
+                if self._stores[0].head((*self._prefix, *longer, MAIN_BRANCH)) != Head():
+                    raise self._twice(longer)
+            self._apart.add(values)
+        return self._at((*self._prefix, *stored, MAIN_BRANCH))
+
+    def _twice(self, longer: Key) -> MemoryFailure:
+        both = (longer, stored_values(self.per, self._defaults, longer))
+        return stored_twice(self.name, *(f"the key {', '.join(map(repr, one)) or 'without parts'}" for one in both))
 
     def keys(self) -> list[dict[str, str | int]]:
         found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
@@ -53,9 +74,12 @@ class KeyedMemory:
     def _parts(self, key: Key) -> Key:
         """The values of a key. MemoryFailure where their number is another one than that of the declared parts."""
         values = key[len(self._prefix) : -1]
-        if len(values) != len(self.per):
+        found = declared_values(self.per, self._defaults, values)
+        if found is None:
             raise other_key_parts(self.name, self.per, values)
-        return values
+        if stored_values(self.per, self._defaults, values) != values:
+            raise self._twice(values)
+        return found
 
     def erase(self, **values: Any) -> int:
         """Every key with these values; the number of removed entries."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """Step and place of a function to what the policy calls."""
     Computed = Callable[[int], Mapping[str, int | None]]
 
-OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed", "bounds", "made")
+OUTSIDE_THE_POLICY = ("keys", "key_defaults", "was", "store", "allow_read", "allow_write", "embed", "bounds", "made")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -52,6 +52,7 @@ def declarations(
                 memory.name, _policy(memory, memory.steps, memory.max_messages, functions, counts, secrets),
                 per=steps.get("keys", ()) if made is None else key_names(made), store=store, of=of, allow=_allowed(steps),
                 embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
+                path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
             )
         )
     return found
@@ -60,7 +61,13 @@ def declarations(
 def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
     """Its slots without `mut` (M-10.2)."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
-    return frozenset((tier, name) for tier, name, _, mutable, _ in slots if not mutable)
+    return frozenset((tier, name) for tier, name, _, mutable, *_ in slots if not mutable)
+
+
+def _renamed(image: Image, memory: Memory) -> dict[tuple[str, str], str]:
+    """The names of its slots before (M-8.24)."""
+    slots = [] if memory.context is None else image.contexts[memory.context].slots
+    return {(slot[0], slot[1]): slot[5] for slot in slots if len(slot) > 5}
 
 
 def namespace(image: Image) -> str:

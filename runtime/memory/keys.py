@@ -39,6 +39,28 @@ def key_values(names: Sequence[str], given: Mapping[str, object]) -> tuple[str |
     return tuple(_key_value(name, given[name]) for name in names)
 
 
+def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> Key:
+    """As a key stands in the store (M-7.9): without the last parts that have what keys before them have there, so that it is the
+    key that was written before."""
+    count = len(values)
+    while count and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
+        count -= 1
+    return values[:count]
+
+
+def longer_forms(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> list[Key]:
+    """What a key with these values was written as by a declaration whose parts had no such values."""
+    return [values[:count] for count in range(len(stored_values(names, defaults, values)) + 1, len(values) + 1)]
+
+
+def declared_values(names: Sequence[str], defaults: Mapping[str, str | int], stored: Key) -> Key | None:
+    """The values in declared order; None for a key of another declaration."""
+    missing = names[len(stored) :]
+    if len(stored) > len(names) or any(name not in defaults for name in missing):
+        return None
+    return (*stored, *(defaults[name] for name in missing))
+
+
 def _key_value(name: str, value: object) -> str | int:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InvalidValue(f"key part {name} is a String or an Int, found {type(value).__name__}")

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from contextlib import suppress
 
-from ..jobs import asyncio_loop, ended, stop_all, within
+from ..jobs import asyncio_loop, ended, pause, stop_all, within
 from .errors import MemoryFailure, waited_too_long
 from .lease_owner import has_died
 from .stores.operations import IN_PLACE, MustWait
@@ -170,13 +170,7 @@ class TurnLocks:
                 await self.operations.use(lambda: self._acquire(memory))
 
     async def _sleep(self, seconds: float) -> None:
-        loop = self.loop()
-        over = loop.create_future()
-        timer = loop.call_later(seconds, lambda: over.done() or over.set_result(None))
-        try:
-            await over
-        finally:
-            timer.cancel()
+        await pause(self.loop(), seconds)
 
     def _acquire(self, memory: Memory) -> bool:
         return bool(memory.store.acquire(memory.key, self.owner, LEASE_SECONDS))  # type: ignore[attr-defined]

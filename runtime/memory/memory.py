@@ -12,7 +12,7 @@ from time import time
 
 from ...vm.values.metering import paced
 from ..records import Msg
-from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts, stored_seen
+from .branching import branch, branches, erase_all, erase_entries, facts_naming, fork, stored_facts, stored_seen
 from .changes import Change, Draft, filtered, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
@@ -50,9 +50,9 @@ class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
     `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
     `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
-    `fixed`: the slots that are written once, as (tier, name) (M-10.2)."""
+    `fixed`: the slots that are written once, as (tier, name) (M-10.2); `renamed`: the names of slots before (M-8.24)."""
 
-    __slots__ = ("views", "listener", "fixed", "_known")
+    __slots__ = ("views", "listener", "fixed", "renamed", "_known")
 
     def __init__(
         self,
@@ -68,6 +68,7 @@ class Memory(MemoryReader):
         embedding: Embedding | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
         met: MetVersions | None = None,
+        renamed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         super().__init__(
             policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding, met=met
@@ -75,6 +76,7 @@ class Memory(MemoryReader):
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         self.fixed = fixed
+        self.renamed = renamed or {}
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
         plain = self.policy.stores_plainly and not views and listener is None
@@ -91,7 +93,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met,
+            session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met, renamed=self.renamed,
         )
 
     # ------------------------------------------------------------ writing
@@ -193,7 +195,8 @@ class Memory(MemoryReader):
         return turn is not None and turn.run is not None and bool(self.store.entries(self.key, limit=1, run=turn.run))
 
     def _change(self, log: StoredLog) -> Change:
-        stateless = all(policy.window_low is None and policy.summary is None for policy in self.views.values())
+        plain = all(policy.window_low is None and policy.summary is None for policy in self.views.values())
+        stateless = plain and not self.policy.redact
         return Change(self.policy, self.views, log, {} if stateless or not log.head.version else self.store.views(self.key))
 
     def _commit(self, log: StoredLog, batch: Batch, *, scrub: bool = False) -> bool:
@@ -273,10 +276,10 @@ class Memory(MemoryReader):
             )  # fmt: skip
             views = [_rewound(state, first) for state in self.store.views(self.key).values()]
             unseen = [one.place for one in stored_seen(self.store, self.key) if any(seq >= first for seq in one.seqs)]
-            facts = _facts_from(self.store, self.key, first)
+            facts = facts_naming(self.store, self.key, first.__le__)
             if self._try(log, Batch(head, evict=gone, views=views, gone=facts, unseen=unseen)):
                 if self.keeps:
-                    self.session.keep(self.key, self.now(), [], _facts_from(self.session, self.key, first))
+                    self.session.keep(self.key, self.now(), [], facts_naming(self.session, self.key, first.__le__))
                 self._tell_evicted([entry.seq for entry in gone], "rewind")
                 return log.head.turns - kept_turns
 
@@ -360,19 +363,15 @@ class Memory(MemoryReader):
                 erase_all(self.session, prefix)
             return removed
         wanted = frozenset(seqs or ())
-        gone = erase_entries(
+        erased = erase_entries(
             self.store, self.key, lambda entry: entry.seq in wanted or (run is not None and entry.run == run), self.now()
         )
-        if self.keeps and gone:
-            self._forget_derived(frozenset(gone))
+        gone = erased.get(self.key, [])
+        if self.keeps:
+            for key, numbers in erased.items():  # an entry has another number's place in no branch but those that copied it
+                self.session.keep(key, self.now(), [], facts_naming(self.session, key, frozenset(numbers).__contains__))
         self._tell_evicted(gone, "erase")
         return len(gone)
-
-    def _forget_derived(self, seqs: frozenset[int]) -> None:
-        """Session facts of all branches whose provenance names what was erased (M-8.14)."""
-        for key in list(self.session.keys(self.key[:-1])):
-            gone = [fact.id for fact in self.session.facts(key) if not seqs.isdisjoint(fact.seqs)]
-            self.session.keep(key, self.now(), [], gone)
 
     # ------------------------------------------------------------ events
 
@@ -403,11 +402,6 @@ def _next_head(head: Head, at: int, **changed: int) -> Head:
     for name, value in changed.items():
         setattr(made, name, value)
     return made
-
-
-def _facts_from(store: Store, key: Key, first: int) -> list[int]:
-    """The ids of facts whose provenance names an entry from that seq on: it goes, and its seq is given again."""
-    return [fact.id for fact in stored_facts(store, key) if any(seq >= first for seq in fact.seqs)]
 
 
 def _rewound(state: ViewState, first: int) -> ViewState:

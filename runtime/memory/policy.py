@@ -43,7 +43,7 @@ class Policy:
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
         "weight", "counter", "decay", "recall", "learn", "pins_in_view", "secrets", "shows_all", "only_window",
-        "stores_plainly",
+        "stores_plainly", "shown",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +113,8 @@ class Policy:
         kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
         self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when or learn)
         """A direct append is only put at the end and cut at the front."""
+        self.shown: dict[Any, Any] = {}
+        """Older texts as they go to a model (`older_text`)."""
 
     @staticmethod
     def of(steps: Mapping[str, Any]) -> Policy:
@@ -157,13 +159,13 @@ class Policy:
         }  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
-        names = [name for name in self.__slots__ if name != "secrets"]
+        names = [name for name in self.__slots__ if name not in ("secrets", "shown")]
         return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
     def replaced(self, **fields: Any) -> Policy:
-        names = [name for name in self.__slots__ if name not in ("shows_all", "only_window", "stores_plainly")]
+        names = [name for name in self.__slots__ if name not in ("shows_all", "only_window", "stores_plainly", "shown")]
         return Policy(**{name: getattr(self, name) for name in names} | fields)
 
 

@@ -23,8 +23,8 @@ from .views import view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeVar
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
 
     from ..records import Msg
     from .embedding import Embedding
@@ -229,16 +229,27 @@ class MemoryReader:
         chosen = policy or self.policy
 
         def shown(log: StoredLog) -> tuple[View, Head]:
-            stateful = chosen.window_low is not None or chosen.summary is not None
-            state = (self.store.views(self.key).get(name) if stateful and log.length else None) or ViewState(name)
+            stateful = chosen.window_low is not None or chosen.summary is not None or bool(self.policy.redact)
+            states = self.store.views(self.key) if stateful and log.length else {}
+            state = states.get(name) or ViewState(name)
+            source: Any = log
+            if self.policy.redact:
+                state, source = self._as_redacted_now(log, states, state)
             if chosen.prune is not None:
                 works_on(log.length)
             made = view_of(
-                chosen, log, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
+                chosen, source, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
             )
             return made, log.head
 
         return self._read(shown)
+
+    def _as_redacted_now(self, log: StoredLog, states: Mapping[str, ViewState], state: ViewState) -> tuple[ViewState, Any]:
+        """What was stored under another redaction goes through this one before it goes to a model (M-8.27)."""
+        from .older_text import Shown
+
+        shown = Shown(self.policy, self.key, states)
+        return shown.state(state), shown.log(log)
 
     def summary(self, name: str = OWN_VIEW) -> str | None:
         """M-6.13."""

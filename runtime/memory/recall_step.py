@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .facts import Fact
     from .memory import Memory
     from .policy import Policy
     from .turns import Attached
@@ -29,8 +30,17 @@ def recalled_for(memory: Memory, policy: Policy, prompt: str, task: Any) -> Reca
     found = facts.recall(
         prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted
     )
-    lines = [(hit.score, _line(hit.fact.name, hit.fact.content)) for hit in found]
+    lines = [(hit.score, _line(*shown_fact(memory, hit.fact))) for hit in found]
     return Recalled(step.inject, lines, [hit.fact for hit in found], facts.degraded)
+
+
+def shown_fact(memory: Memory, fact: Fact) -> tuple[str, Any]:
+    """Name and content as they may go to a model: the redaction of now, whenever they were stored (M-8.27)."""
+    if not memory.policy.redact:
+        return fact.name, fact.content
+    from .older_text import json_shown
+
+    return json_shown(memory.policy, fact.name), json_shown(memory.policy, fact.content)
 
 
 def _line(name: str, content: Any) -> str:

@@ -10,7 +10,7 @@ from ...vm.values.metering import works_on
 from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
-from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
+from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest, said_by
 from .policy import HALF_LIFE
 from .recalling import Found, neighbors, rank
 from .terms import terms
@@ -45,7 +45,7 @@ class Facts:
 
     def _named(self, name: str) -> list[Fact]:
         indexes = self._indexes()
-        found = (index.named(tier, name) for tier in TIERS for index in indexes)
+        found = (self._slot(indexes, tier, name) for tier in TIERS)
         return [fact for fact in found if fact is not None]
 
     def fact(self, name: str) -> Found | None:
@@ -60,9 +60,24 @@ class Facts:
         """The contents of slots by tier and name, each in a list that is empty for a slot without value: one snapshot, and an
         access of all that are there (M-10.4, M-10.14)."""
         indexes = self._indexes()
-        found = [next(filter(None, (index.named(*at) for index in indexes)), None) for at in wanted]
+        found = [self._slot(indexes, *at) for at in wanted]
         self._touch([fact for fact in found if fact is not None])
         return [[] if fact is None else [fact.content] for fact in found]
+
+    def _slot(self, indexes: Sequence[FactIndex], tier: str, name: str) -> Fact | None:
+        """The fact of that tier and name; of a slot that was renamed also under the name before (M-8.24)."""
+        found = _named_in(indexes, tier, name)
+        before = self.memory.renamed.get((tier, name))
+        older = None if before is None else _named_in(indexes, tier, before)
+        if found is not None and older is not None:
+            message = f"the slot {name} of {self.memory.name} is stored under that name and as {before}, and none of them is read"
+            raise InvalidValue(f'{message}: drop one with `forget("{before}")` or `forget("{name}")`')
+        return found or older
+
+    def seen_slot(self, tier: str, name: str) -> tuple[list[Any], str]:
+        """The content of one slot, in a list as those of `slots`, and what `swap` is told of it; no access."""
+        fact = self._slot(self._indexes(), tier, name)
+        return ([] if fact is None else [fact.content], said_by(fact))
 
     def recall(
         self,
@@ -158,6 +173,11 @@ class Facts:
             name, content, about = (redacted_json(part, redactors) for part in (name, content, list(about)))
             if named and given != (name, about):
                 raise unnameable("name" if given[0] != name else "subject")
+        if seqs:
+            following = memory.head().next
+            unknown = next((seq for seq in seqs if not 0 <= seq < following), None)
+            if unknown is not None:  # a message that comes later would be taken for its source
+                raise InvalidValue(f"a fact derives from messages that were written: {memory.name} has no seq {unknown} yet")
         now = memory.now()
         sources = [origin, *memory.origins(seqs)]
         return Fact(
@@ -167,16 +187,40 @@ class Facts:
 
     def keep(self, fact: Fact) -> None:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
+        self._upsert(fact, None)
+
+    def swap(self, fact: Fact, said: str) -> bool:
+        """`keep`, where what stands under its name is still what `seen_slot` said; else False, and nothing is stored (M-8.21)."""
+        return self._upsert(fact, said)
+
+    def _upsert(self, fact: Fact, said: str | None) -> bool:
+        memory = self.memory
         while True:
-            if self.number(fact) and (fact.tier, fact.name) in self.memory.fixed:
-                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
-            embedding = self.memory.embedding
-            kept = fact if embedding is None else embedding.with_vector(fact, embedded_tier(self.memory))
+            older = self._older(fact)
+            if (self.number(fact) or older is not None) and (fact.tier, fact.name) in memory.fixed:
+                raise FixedSlot(f"the slot {fact.name} of {memory.name} is written once: it is not `mut`")
+            kept = fact if memory.embedding is None else memory.embedding.with_vector(fact, embedded_tier(memory))
+            store, gone = self.store_of(fact.tier), self._expired()
+            name = fact.name
+            if older is not None:  # it is called by its new name from now on
+                kept.created, gone, name = older.created, [*gone, older.id], older.name
             try:
-                return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [kept], self._expired())
+                if said is not None and hasattr(store, "swap"):
+                    return bool(store.swap(memory.key, memory.now(), kept, said, gone, name))
+                if said is not None and said != self.seen_slot(fact.tier, fact.name)[1]:
+                    return False
+                store.keep(memory.key, memory.now(), [kept], gone)
+                return True
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
+
+    def _older(self, fact: Fact) -> Fact | None:
+        """What a renamed slot is stored as."""
+        if (fact.tier, fact.name) not in self.memory.renamed:
+            return None
+        found = self._slot(self._indexes(), fact.tier, fact.name)
+        return found if found is not None and found.name != fact.name else None
 
     def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> bool:
         """That of the fact it replaces, or the next one; whether it replaces one. `beside`: what is stored with it."""
@@ -213,7 +257,10 @@ class Facts:
 
     def forget(self, name: str) -> bool:
         """In all tiers."""
-        named = self._named(name)
+        indexes, memory = self._indexes(), self.memory
+        pairs = [(tier, one) for tier in TIERS for one in (name, memory.renamed.get((tier, name))) if one is not None]
+        found = (_named_in(indexes, *pair) for pair in pairs)
+        named = [fact for fact in found if fact is not None]
         for tier in TIERS:
             gone = [fact.id for fact in named if fact.tier == tier]
             if gone:
@@ -221,11 +268,16 @@ class Facts:
         return bool(named)
 
     def put(self, facts: Sequence[Fact]) -> None:
-        """In place of what has their numbers."""
+        """Their times and vectors, where what has their numbers still says the same: else another has written it meanwhile."""
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
-                self.store_of(tier).keep(self.memory.key, self.memory.now(), same, ())
+                store: Any = self.store_of(tier)
+                key, now = self.memory.key, self.memory.now()
+                if hasattr(store, "touch"):
+                    store.touch(key, now, same)
+                else:
+                    store.keep(key, now, same, ())
 
     def store_of(self, tier: str) -> FactStore:
         memory = self.memory
@@ -233,6 +285,10 @@ class Facts:
         if not hasattr(store, "keep"):
             raise keeps_no(store.name, "facts")
         return store  # type: ignore[return-value]
+
+
+def _named_in(indexes: Sequence[FactIndex], tier: str, name: str) -> Fact | None:
+    return next(filter(None, (index.named(tier, name) for index in indexes)), None)
 
 
 def embedded_tier(memory: Memory) -> str:

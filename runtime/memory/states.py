@@ -8,9 +8,9 @@ key. Hands on `lowered`, and `Logs`, which takes it back. Must not know: program
 from __future__ import annotations
 
 from .dumps import Content, dumped, loaded
-from .errors import InvalidValue, corrupt, other_key_parts
+from .errors import InvalidValue, corrupt
 from .facts import fact_of
-from .keys import encode, key_values
+from .keys import encode
 from .observations import observation_of
 from .stores.news import News, split
 from .stores.protocol import Batch, Head
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
         @property
         def namespace(self) -> str: ...
-        def key_names(self, name: str) -> tuple[str, ...]: ...
+        def stored_parts(self, path: str, values: Sequence[str | int]) -> tuple[str | int, ...]: ...
         def volatile_stores(self) -> list[tuple[Label, VolatileStore]]: ...
         def volatile(self, label: Label, key: Key) -> VolatileStore | None: ...
 
@@ -243,11 +243,8 @@ def _tokens(entries: Sequence[Entry]) -> int:
 
 def _checked_key(memories: Memories, key: Any) -> Key:
     namespace, name, *values, branch = key
-    names = memories.key_names(name)
-    if len(names) != len(values):
-        raise other_key_parts(name, names, values)
     try:
-        parts = key_values(names, dict(zip(names, values, strict=True)))
+        parts = memories.stored_parts(name, values)
     except InvalidValue as error:
         raise corrupt(str(error)) from None
     if namespace != memories.namespace or type(branch) is not str:

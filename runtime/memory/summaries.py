@@ -64,7 +64,13 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
     if not folded:
         return None
     shown = folded if policy.roles is None else [of_roles(policy.roles, unit) for unit in folded]
-    return Fold(view, state, head, [entry for unit in shown for entry in unit], folded[-1][-1].seq)
+    entries = [entry for unit in shown for entry in unit]
+    if memory.policy.redact:
+        from .older_text import Shown
+
+        now = Shown(memory.policy, memory.key, memory.store.views(memory.key))
+        entries, state = [now.entry(entry) for entry in entries], now.state(state)
+    return Fold(view, state, head, entries, folded[-1][-1].seq)
 
 
 def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int) -> bool:

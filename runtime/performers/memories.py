@@ -7,13 +7,15 @@ Must not know: how facts are ranked, which embedder it is, who holds the lock, w
 from __future__ import annotations
 
 from contextlib import suppress
+from random import Random
+from time import monotonic, sleep
 
 from ...vm.context_slots import is_slot_method, slot_method
 from ...vm.panics import Panic
 from ...vm.signals import Invoke
 from ...vm.values import KeyedRef
 from ..attached import turn_locks
-from ..jobs import gather
+from ..jobs import gather, pause
 from ..memory.declared import EMBEDDED
 from ..memory.direct import of_failure
 from ..memory.direct_facts import drafted
@@ -79,7 +81,29 @@ async def _of_slot(run: Running, effect: Effect, use: MemoryUse) -> Any:
     value = await run.operations.use(
         lambda: slot_method(machine, effect.task, use.memory, use.method, use.arguments), effect
     )
+    if use.method == "_swap" and run.memories.is_shared(use.memory):
+        await _give_way(run, effect, value[0])
     return await run.call(effect, value.code, value.arguments) if type(value) is Invoke else value
+
+
+LEAST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
+_chance = Random()
+
+
+async def _give_way(run: Running, effect: Effect, is_stored: bool) -> None:
+    """A change that came too late is made again after a pause, of real time and longer each time: those who write one slot at
+    once would only keep each other busy (M-8.21)."""
+    lost = run.memories.lost
+    if is_stored:
+        lost.pop(effect.task.path, None)
+        return
+    times = lost[effect.task.path] = lost.get(effect.task.path, 0) + 1
+    until = monotonic() + _chance.uniform(0, min(LONGEST_PAUSE, LEAST_PAUSE * 2**times))
+    while (left := until - monotonic()) > 0:
+        before = monotonic()
+        await pause(run.work.loop, left)
+        if monotonic() - before < left / 2:  # a clock that jumps
+            sleep(left)
 
 
 async def _of_keys(run: Running, effect: Effect, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:

@@ -34,6 +34,60 @@ def filled(store, count, key=KEY, pinned=()):
     return entries
 
 
+def keys_of_facts_stand_beside_those_of_logs(open_store):
+    store = open_store()
+    for name in ("b", "d"):
+        filled(store, 1, ("app", name, ""))
+    for name in ("a", "c", "e"):
+        if hasattr(store, "keep"):
+            store.keep(("app", name, ""), 5, [fact()], ())
+    names = [key[1] for key in store.keys(("app",))]
+    assert names == (list("abcde") if hasattr(store, "keep") else list("bd"))
+    assert [key[1] for key in store.keys(("app", "d"))] == ["d"]
+
+
+def a_swap_stores_what_nobody_has_written_meanwhile(open_store):
+    store = open_store()
+    if not hasattr(store, "swap"):
+        pytest.skip("swap is optional")
+    one, other = fact(content=1), fact(content=2)
+    assert store.swap(KEY, 5, one, "", (), one.name)
+    assert not store.swap(KEY, 6, other, "", (), one.name), "there is one by now"
+    assert not open_store.again().swap(KEY, 6, other, "2", (), one.name), "it says something else"
+    assert [held.content for held in store.facts(KEY)] == [1]
+    assert open_store.again().swap(KEY, 7, other, "1", (), one.name)
+    assert [held.content for held in store.index(KEY).facts.values()] == [2], "an index follows"
+    renamed = fact(number=4, name="new", content=3)
+    assert not store.swap(KEY, 8, renamed, "1", (other.id,), other.name)
+    assert store.swap(KEY, 8, renamed, "2", (other.id,), other.name)
+    assert [(held.name, held.content) for held in open_store.again().facts(KEY)] == [("new", 3)]
+    assert store.head(KEY).version == 0 and store.head(KEY).touched == 8
+    with pytest.raises(MemoryFailure, match="changed meanwhile"):
+        store.swap(KEY, 9, fact(number=4, name="third", content=1), "", (), "third")  # another fact has that number
+
+
+def a_touch_changes_only_what_still_says_the_same(open_store):
+    store = open_store()
+    if not hasattr(store, "touch"):
+        pytest.skip("touch is optional")
+    first, second = fact(number=0, name="a", content=1), fact(number=1, name="b", content={"x": 1})
+    store.keep(KEY, 5, [first, second], ())
+    store.keep(KEY, 6, [second.changed(content={"x": 2})], ())  # another wrote it, after they were read
+    seen = [one.changed(accessed=90, refreshed=80) for one in (first, second)]
+    seen[0].vector = ("e", b"\0\0\0\0")
+    open_store.again().touch(KEY, 7, [*seen, fact(number=9, name="gone")])
+    held = store.facts(KEY)
+    assert [(one.content, one.accessed, one.refreshed) for one in held] == [(1, 90, 80), ({"x": 2}, 0, 0)]
+    assert held[0].vector == ("e", b"\0\0\0\0") and store.head(KEY).touched == 7
+    store.touch(KEY, 8, [first.changed(accessed=50)])
+    assert store.facts(KEY)[0].accessed == 90, "an access goes not back"
+    assert {one.id: one.accessed for one in store.index(KEY).facts.values()} == {0: 90, 1: 0}
+
+
+def fact(number=0, name="n", content=0):
+    return Fact(number, "persistent", name, content)
+
+
 def seqs(found):
     return [each.seq for each in found]
 
@@ -353,4 +407,7 @@ CONTRACT = [
     a_number_belongs_to_one_name,
     observations_are_added_at_free_places,
     a_lease_ends_after_its_seconds,
+    keys_of_facts_stand_beside_those_of_logs,
+    a_swap_stores_what_nobody_has_written_meanwhile,
+    a_touch_changes_only_what_still_says_the_same,
 ]

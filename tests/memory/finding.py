@@ -8,16 +8,20 @@ from concerto.runtime.memory.stores.volatile import VolatileStore
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from ..fuzz.campaign_facts import histories, of_sqlite
 from . import (
     contract,
     test_api,
     test_durability,
+    test_evolution,
     test_facts,
+    test_later_redaction,
     test_learning,
     test_memory_values,
     test_recall_laws,
     test_resolution,
     test_runs,
+    test_slots,
     test_tokens,
     test_views,
 )
@@ -195,6 +199,41 @@ def observing(tmp_path):
 
 def resolution(tmp_path):
     test_resolution.test_run_beats_model_beats_none()
+
+
+def slots(tmp_path):
+    """Handles of one file, and what the contract says of a store."""
+    swap, touch = contract.a_swap_stores_what_nobody_has_written_meanwhile, contract.a_touch_changes_only_what_still_says_the_same
+    for rule in (swap, touch):
+        rule(Files(tmp_path / rule.__name__))
+    files = Files(tmp_path)
+    files().keep(test_slots.KEY, 1, [], ())
+    test_slots.raced([files.again() for _ in range(3)], 25)
+
+
+def provenance(tmp_path):
+    histories(lambda case: VolatileStore())(1, 400)
+    of_sqlite(1, 40)
+
+
+def evolution(tmp_path):
+    for number, test in enumerate(
+        (
+            test_evolution.test_a_later_version_reads_what_an_earlier_one_wrote,
+            test_evolution.test_a_slot_that_is_stored_under_both_names_is_read_under_none,
+            test_evolution.test_a_memory_that_is_stored_under_both_names_is_refused,
+            test_evolution.test_a_key_that_is_stored_with_and_without_its_part_is_refused,
+        )
+    ):
+        folder = tmp_path / f"evolution{number}"
+        folder.mkdir()
+        with test_evolution.versions("file", folder) as called:
+            test(called)
+
+
+def later_redaction(tmp_path):
+    test_later_redaction.test_entries_of_before_are_rewritten_once_and_those_of_now_never(VolatileStore())
+    test_later_redaction.test_facts_and_summaries_of_before(VolatileStore())
 
 
 def folders(tmp_path):

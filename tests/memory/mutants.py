@@ -24,7 +24,9 @@ from concerto.runtime.memory import (
     keys,
     memory,
     memory_values,
+    older_text,
     reading,
+    recall_step,
     recalling,
     remembering,
     stages,
@@ -35,6 +37,7 @@ from concerto.runtime.memory import (
 )
 from concerto.runtime.memory.stores import sql, sqlite, volatile_log
 from concerto.runtime.performers import models
+from concerto.vm import context_slots
 from concerto.vm.values import handles
 
 from . import finding
@@ -304,6 +307,57 @@ MUTANTS = {
         "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),
         "terms kept": Mutant(branching, "gone=derived, unseen", "unseen", finding.derived_facts),
         "WAL kept": Mutant(sqlite, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA wal_checkpoint(PASSIVE)", finding.erased_files),
+    },
+    "M-12.27": {
+        "compare left out": Mutant(sql, "if said_by(None if expired else stored) != said:", "if False:", finding.slots),
+        "compare outside the transaction": Mutant(
+            sql, "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # oth",
+            '        rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n'
+            "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # oth",
+            finding.slots,
+            (('                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n', ""),),
+        ),
+        "an access writes the content back": Mutant(
+            facts, "made = stored.changed(accessed", "made = fact.changed(accessed", finding.slots,
+            (("if stored is None or _saying(stored) != _saying(fact):", "if stored is None:"),),
+        ),
+    },
+    "M-12.28": {
+        "facts survive a rewind": Mutant(memory, "gone=facts, unseen=unseen)", "unseen=unseen)", finding.provenance),
+        "a fork at a snapshot copies all facts": Mutant(
+            branching, "if all(seq < next_seq for seq in fact.seqs)]\n    return", "]\n    return", finding.provenance
+        ),
+        "erasing looks at seqs alone": Mutant(
+            branching, "lambda entry: _identity(entry) in marks", "lambda entry: entry.seq in {mark[0] for mark in marks}",
+            finding.provenance,
+        ),
+        "ephemeral facts stay": Mutant(
+            branching, "store.facts(key) if any(map(names, fact.seqs))]",
+            "store.facts(key) if fact.tier != EPHEMERAL and any(map(names, fact.seqs))]", finding.provenance,
+        ),
+    },
+    "M-12.29": {
+        "defaults left out": Mutant(context_slots, "return functions.get(", "return None and functions.get(", finding.evolution),
+        "older name not looked for": Mutant(
+            remembering, "older = None if before is None else", "older = None if True else", finding.evolution
+        ),
+        "older key not found": Mutant(keys, "    return values[:count]\n", "    return values\n", finding.evolution),
+        "both names read silently": Mutant(
+            remembering, "if found is not None and older is not None:", "if False:", finding.evolution
+        ),
+    },
+    "M-12.30": {
+        "views show entries as stored": Mutant(
+            reading, "if self.policy.redact:\n                state, source", "if False:\n                state, source",
+            finding.later_redaction,
+        ),
+        "facts as stored": Mutant(
+            recall_step, "if not memory.policy.redact:\n        return", "if True:\n        return", finding.later_redaction
+        ),
+        "the note left out": Mutant(
+            older_text, "return [] if held is not None and held.text == said else", "return [] if True else",
+            finding.later_redaction,
+        ),
     },
 }
 

@@ -25,6 +25,11 @@ HEADS: dict[str, str] = {
     "trait": "NI", "errors": "L", "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
 }  # fmt: skip
 
+
+def _default_or_was(value: Any, limits: Limits) -> None:
+    (f.natural if type(value) is int else f.name)(value, limits)
+
+
 DECLARED = ("struct", "schema", "enum", "trait")  # a cycle of types must pass through one of these
 
 _CHECKERS: dict[str, f.Checker] = {
@@ -32,7 +37,7 @@ _CHECKERS: dict[str, f.Checker] = {
     "L": f.listed(f.natural),
     "N": f.name,
     "W": f.listed(f.text),
-    "F": f.listed(f.row(f.name, f.natural, f.boolean, rest=f.natural)),
+    "F": f.listed(f.row(f.name, f.natural, f.boolean, rest=_default_or_was)),
     "V": f.listed(f.row(f.name, f.listed(f.natural), rest=f.name)),
     "I": f.listed(f.row(f.natural, f.listed(f.natural))),
 }
@@ -52,8 +57,8 @@ def check_descriptor(value: Any, limits: Limits) -> None:
     if len(value) > 1 + len(HEADS[value[0]]):
         raise f.Misshapen(f"a type {value[0]} has at most {len(HEADS[value[0]])} arguments")
     _ROWS[value[0]](value, limits)
-    if any(len(row) > 4 for row in field_rows(value)):
-        raise f.Misshapen("a field has a name, a type, its visibility and at most one default")
+    if any([type(part) for part in row[3:]] not in ([], [int], [str], [int, str]) for row in field_rows(value)):
+        raise f.Misshapen("a field has a name, a type, its visibility, at most one default and then at most one name before")
 
 
 def inner_types(descriptor: list[Any]) -> Iterator[int]:
@@ -87,7 +92,7 @@ def field_rows(descriptor: list[Any]) -> list[list[Any]]:
 
 def default_functions(descriptor: list[Any]) -> Iterator[int]:
     """The functions that give the defaults of fields (L-5.10.1)."""
-    return (row[3] for row in field_rows(descriptor) if len(row) > 3)
+    return (row[3] for row in field_rows(descriptor) if len(row) > 3 and type(row[3]) is int)
 
 
 def field_count(descriptor: list[Any]) -> int | None:

@@ -151,7 +151,7 @@ class _Graph:
         """Its slots, not who uses them."""
         named = [("types", slot[2]) for slot in context.slots]
         named += [("functions", slot[4]) for slot in context.slots if slot[4] is not None]
-        return self._node([context.name, [[*slot[:2], slot[3], slot[4] is None] for slot in context.slots]], named)
+        return self._node([context.name, [[*slot[:2], slot[3], slot[4] is None, *slot[5:]] for slot in context.slots]], named)
 
     def _tool(self, tool: i.Tool) -> Node:
         methods = [[name, *rest] for name, _, *rest in tool.methods]

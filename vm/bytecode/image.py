@@ -192,7 +192,8 @@ class Memory(Record):
 
 
 class Context(Record):
-    """`slots`: [tier, name, type index, whether it may be written again, function of the default or None]. `uses`: [function,
+    """`slots`: [tier, name, type index, whether it may be written again, function of the default or None, its name before if it
+    has one]. `uses`: [function,
     "needs" or "reads", name of the memory or parameter, slots] of the functions with clauses (O-10.15)."""
 
     __slots__ = ("name", "slots", "uses")
@@ -259,7 +260,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
 
 class Image(Record):
     """A program. `types`: descriptors (nested lists, see vm/values/casts.py; declared ones carry their fields:
-    ["struct", name, [[field, type index, public, function of the default if any]]], ["schema", …],
+    ["struct", name, [[field, type index, public, function of the default if any, its name before if any]]], ["schema", …],
     ["enum", name, [[variant, [type index…], name…]]]);
     inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `names`: per function
     [[variable, its slot, or slots plus its cell, start, end]…], where it has a value between two offsets (V-3.9); `source`:

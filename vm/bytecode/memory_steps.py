@@ -46,6 +46,13 @@ def is_text(value: Any) -> bool:
     return type(value) is str and value != ""
 
 
+def is_key_value(value: Any) -> bool:
+    """What a key part may be (M-7.4)."""
+    if type(value) is str:
+        return 0 < len(value.encode("utf-8", "surrogatepass")) <= 1024
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
 def _list_of(accepts: Accepts) -> Accepts:
     return lambda value: type(value) is list and bool(value) and all(accepts(item) for item in value)
 
@@ -108,6 +115,7 @@ STEPS: dict[str, Accepts] = {
     "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
     "pin_when": _list_of(is_function),
     "clip_with": is_function, "shape": is_function, "weight": is_count, "ttl": is_count, "keys": _names,
+    "was": is_text, "key_defaults": lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values())),
     "allow_read": _names, "allow_write": _names, "store": STORE,
     "summary": lambda value: SUMMARY(value) and sum(by in value for by in ("model", "function", "host")) == 1,
     "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
@@ -149,6 +157,8 @@ def steps(value: Any, limits: Limits) -> None:
         raise f.Misshapen("a server has an address").at(".store")
     if ("decay_rate" in value) != ("decay_per" in value) or ("decay_rate" not in value and any(map(_of_decay, value))):
         raise f.Misshapen("`decay` has a rate per time").at(".decay_rate")
+    if not set(value.get("key_defaults", ())) <= set(value.get("keys", ())):
+        raise f.Misshapen("a value for a key part that is missing").at(".key_defaults")
     if "recall" not in value and any(name.startswith("recall_") for name in value):
         raise f.Misshapen("details of a step that is missing").at(".recall")
     computed = [*value.get("bounds", ()), *value.get("made", ())]

@@ -98,7 +98,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.Memory: (f.name, f.optional(f.positive), steps, f.optional(f.natural), f.optional(f.natural)),
     i.Context: (
         f.name,
-        f.listed(f.row(f.word(*TIERS), f.name, f.natural, f.boolean, f.optional(f.natural))),  # slots
+        f.listed(f.row(f.word(*TIERS), f.name, f.natural, f.boolean, f.optional(f.natural), rest=f.name)),  # slots
         f.listed(f.row(f.natural, f.word(*CLAUSES), f.name, f.listed(f.name))),  # uses
     ),
     i.Pipeline: (

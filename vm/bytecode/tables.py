@@ -198,7 +198,9 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
     _identifiers(at, names)
     if len(set(names)) < len(names):
         refuse("V119", at, "two slots have one name")
-    for _, name, type_index, _, default in context.slots:
+    for _, name, type_index, _, default, *was in context.slots:
+        if len(was) > 1 or was == [name]:
+            refuse("V119", at, f"the slot {name} has one name before, another one")
         if type_index >= len(image.types):
             refuse("V107", at, f"there is no type {type_index}")
         if default is not None:

@@ -86,6 +86,16 @@ if TYPE_CHECKING:
             key is one that was written at this time. The same of observations, which are only added. Conflict when a number
             belongs to a fact of another name, or an observation stands at its place already."""
 
+    class Swaps(Protocol):
+        """Optional: changes in place that lose no update between processes (M-8.21)."""
+
+        def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
+            """Where the content under `name` is what `said` says (`said_by`), `keep`s the fact and removes those numbers; else
+            False, and nothing is stored. In one transaction. What has the fact's own name and leaves counts as absent."""
+
+        def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+            """Of each that still says the same under its number, the times and the vector (`touched`), in one transaction."""
+
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""
 

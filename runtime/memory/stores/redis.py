@@ -12,11 +12,12 @@ from json import dumps, loads
 
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import WAY_OUT, conflict, corrupt, newer_version, store_failed
+from ..facts import said_by, touched
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
 from .protocol import Head
-from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
+from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, NAMES, PARTS, RELEASE, REMOVE, SWAP, TOUCH
 from .rows import check_entry, check_turn, check_view, damage_at, fact_of_row, fact_row, head_of, note_of, seen_of_row, seen_row
 
 TYPE_CHECKING = False
@@ -61,7 +62,8 @@ class RedisStore:
             self._server: Any = redis.Redis.from_url(
                 url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
             )
-            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, REMOVE, EXPIRE, LEASE, RELEASE)}
+            scripts = (NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)
+            self._scripts = {text: self._server.register_script(text) for text in scripts}
             self._check_format()
 
     def _check_format(self) -> None:
@@ -219,14 +221,12 @@ class RedisStore:
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
-            held = self._server.zrangebylex(self._prefix + b":keys", b"[" + low, b"(" + low + b"\xff")
+            held = self._scripts[NAMES](keys=[self._prefix + b":keys"], args=[low, low + b"\xff"])
             with damage_at(lambda: f"store {self.name}, the list of keys"):
-                found = [(key, score, decode(key)) for key, score in self._scores(held)]
+                scored = sorted(zip(held[::2], map(float, held[1::2]), strict=True))
+                found = [(key, score, decode(key)) for key, score in scored]
             heads = [score == WRITTEN or self._server.exists(self._of(key)["head"]) for _, score, key in found]
         return iter([key for (_, _, key), head in zip(found, heads, strict=True) if head])
-
-    def _scores(self, keys: Sequence[bytes]) -> list[tuple[bytes, float | None]]:
-        return list(zip(keys, self._server.zmscore(self._prefix + b":keys", keys), strict=True)) if keys else []
 
     # ------------------------------------------------------------ changing
 
@@ -272,6 +272,50 @@ class RedisStore:
             number = facts[0].id if facts else seen[0].n
             raise conflict(number, number + 1)
         self._indexes.follow(key, int(answer.split()[1]), facts, gone)
+
+    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
+        """What is looked at is compared here, that it is still there on the server; after an access of others it begins anew."""
+        plan = {**_kept([fact], gone, (), ()), "facts_anew": False}
+        names, hexed = self._of(key), name.encode("utf-8", "surrogatepass").hex()
+        answer = b"another"
+        while answer == b"another":
+            with self._guard():
+                number = self._server.hget(names["names"], hexed)
+                held = b"" if number is None else self._server.hget(names["facts"], number)
+            if held is None:
+                continue  # it has left between
+            with damage_at(lambda: self._place(key)):
+                stored = fact_of_row(held.partition(b" ")[2]) if held else None
+            expired = stored is not None and name == fact.name and stored.id in gone
+            if said_by(None if expired else stored) != said:
+                return False
+            with self._guard():
+                self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
+                looked_at = b"%s:%s" % (number, held) if held else b""
+                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, looked_at])
+        if not answer.startswith(b"ok"):
+            raise conflict(fact.id, fact.id + 1)
+        self._indexes.follow(key, int(answer.split()[1]), [fact], gone)
+        return True
+
+    def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+        """As `swap`, each for itself; what others change meanwhile is left as it is."""
+        names = self._of(key)
+        with self._guard():
+            held = self._server.hmget(names["facts"], [fact.id for fact in facts])
+        with damage_at(lambda: self._place(key)):
+            stored = [None if text is None else fact_of_row(text.partition(b" ")[2]) for text in held]
+        made = [touched(one, fact) for one, fact in zip(stored, facts, strict=True)]
+        changed = [fact for fact in made if fact is not None]
+        if not changed:
+            return
+        looked_at = [text for text, fact in zip(held, made, strict=True) if fact is not None]
+        plan = {**_kept(changed, (), (), ()), "facts_anew": False}
+        with self._guard():
+            answer = self._scripts[TOUCH](keys=list(names.values()), args=[dumps(plan), at, *looked_at])
+        number, *ids = answer.decode().split()[1:]
+        if ids:
+            self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in ids], ())
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():

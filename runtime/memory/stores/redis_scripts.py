@@ -5,6 +5,35 @@ Texts pass through unread, so that what Lua's JSON cannot keep apart is never wr
 
 PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed")
 
+# The names of keys from ARGV[1] to before ARGV[2], each with its score. Redis orders them by score before their bytes, so each of
+# the two scores is a range of its own; Lua's own order of texts depends on the locale.
+NAMES = """
+local function before(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+local function first(low, high, bound)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if before(redis.call('ZRANGE', KEYS[1], middle, middle)[1], bound) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+local unwritten, all = redis.call('ZCOUNT', KEYS[1], '-inf', '(1'), redis.call('ZCARD', KEYS[1])
+local found = {}
+for _, range in ipairs({{0, unwritten}, {unwritten, all}}) do
+  local low = first(range[1], range[2], ARGV[1])
+  local high = first(low, range[2], ARGV[2])
+  if low < high then
+    for _, one in ipairs(redis.call('ZRANGE', KEYS[1], low, high - 1, 'WITHSCORES')) do found[#found + 1] = one end
+  end
+end
+return found
+"""
+
 REMOVE = """
 for i = 1, #KEYS do redis.call('DEL', KEYS[i]) end
 return 1
@@ -79,6 +108,38 @@ keep(plan, KEYS[9], KEYS[10], KEYS[11])
 local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
 redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
 return 'ok ' .. note(plan, KEYS[12])
+"""
+
+# As KEEP, where the fact of the name `ARGV[3]` is still what was looked at, `ARGV[4]` after its number and a colon.
+SWAP = FACTS + NOTE + """
+local plan = cjson.decode(ARGV[1])
+local id = redis.call('HGET', KEYS[10], ARGV[3])
+local held = id and id .. ':' .. redis.call('HGET', KEYS[9], id) or ''
+if held ~= ARGV[4] then return 'another' end
+if clash(plan, KEYS[9], KEYS[10], KEYS[11]) then return 'taken' end
+keep(plan, KEYS[9], KEYS[10], KEYS[11])
+local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
+redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
+return 'ok ' .. note(plan, KEYS[12])
+"""
+
+# Of the facts those that still are what was looked at, `ARGV[3]` and on; the answer names them.
+TOUCH = FACTS + NOTE + """
+local plan = cjson.decode(ARGV[1])
+local same, ids = {}, {}
+for i, fact in ipairs(plan.facts) do
+  if redis.call('HGET', KEYS[9], fact[1]) == ARGV[i + 2] then
+    same[#same + 1] = fact
+    ids[#ids + 1] = fact[1]
+  end
+end
+plan.facts = same
+if #same > 0 then
+  keep(plan, KEYS[9], KEYS[10], KEYS[11])
+  local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
+  redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
+end
+return 'ok ' .. note(plan, KEYS[12]) .. ' ' .. table.concat(ids, ' ')
 """
 
 COMMIT = FACTS + NOTE + """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .protocol import Store
     from .thread import StoreThread
 
-CHANGES = frozenset(("commit", "keep", "remove", "expire", "acquire", "release"))
+CHANGES = frozenset(("commit", "keep", "swap", "touch", "remove", "expire", "acquire", "release"))
 _calls: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()
 _unknown: dict[int, tuple[Lock, Any]] = {}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ....vm.values.metering import FEW, paced
 from ..errors import MemoryFailure, conflict, corrupt, newer_version
+from ..facts import said_by, touched
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
@@ -92,6 +93,7 @@ PUT_FACT = (
     "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
     " WHERE fact.name = excluded.name"
 )
+DROP_FACT = "DELETE FROM fact WHERE key = ? AND id = ?"
 ORPHANS = (  # one statement: of one state
     "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM log WHERE key = ?) AND"
     " (EXISTS (SELECT 1 FROM entry WHERE key = ?) OR EXISTS (SELECT 1 FROM fact WHERE key = ?))"
@@ -316,6 +318,36 @@ class SqlStore:
             self._observe(at_key, seen, unseen)
         self._indexes.follow(key, change, facts, gone)
 
+    def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
+        at_key = encode(key)
+        looked_at = (at_key, name.encode("utf-8", "surrogatepass"))
+        try:
+            with self._transaction():
+                self._change(TOUCH, (at, at_key))  # others wait for this row
+                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)
+                with self._decoding("fact", key):
+                    stored = fact_of_row(rows[0][0]) if rows else None
+                expired = stored is not None and name == fact.name and stored.id in gone
+                if said_by(None if expired else stored) != said:
+                    raise _Another
+                change = self._keep(at_key, [fact], gone)
+        except _Another:
+            return False
+        self._indexes.follow(key, change, [fact], gone)
+        return True
+
+    def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+        at_key, changed = encode(key), []
+        with self._transaction():
+            self._change(TOUCH, (at, at_key))
+            for fact in facts:
+                rows = self._rows("SELECT data FROM fact WHERE key = ? AND id = ?", (at_key, fact.id))
+                with self._decoding("fact", key):
+                    made = touched(fact_of_row(rows[0][0]) if rows else None, fact)
+                changed += [] if made is None else [made]
+            change = self._keep(at_key, changed, ())
+        self._indexes.follow(key, change, changed, ())
+
     def _observe(self, key: bytes, seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]) -> None:
         places = [(key, topic.encode("utf-8", "surrogatepass"), n) for topic, n in unseen]
         self._change_all("DELETE FROM seen WHERE key = ? AND topic = ? AND n = ?", places)
@@ -324,7 +356,7 @@ class SqlStore:
                 raise conflict(one.n, one.n + 1)
 
     def _keep(self, key: bytes, facts: Sequence[Fact], gone: Sequence[int], anew: bool = False) -> int | None:
-        self._change_all("DELETE FROM fact WHERE key = ? AND id = ?", [(key, number) for number in gone])
+        self._change_all(DROP_FACT, [(key, number) for number in gone])
         for fact in facts:
             name, data = fact_row(fact)
             taken = self._rows("SELECT id FROM fact WHERE key = ? AND name = ?", (key, name))
@@ -425,6 +457,13 @@ class SqlStore:
         if found > FORMAT:
             raise newer_version(found, FORMAT)
         return found
+
+
+class _Another(MemoryFailure):
+    """Ends the transaction of a change whose fact another has written."""
+
+    def __init__(self) -> None:
+        super().__init__("Conflict", "the fact was written meanwhile")
 
 
 class _AlreadyStored(MemoryFailure):
