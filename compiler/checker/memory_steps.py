@@ -289,7 +289,8 @@ class Steps:
     def complete(self, table: Mapping[str, Any]) -> None:
         """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet (M-2.12)."""
         for name, said in table.items():
-            if name in self.found or name == "was" or (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE):
+            absent = (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE)
+            if name in self.found or name == "was" or absent:
                 continue
             self.found[name] = said
 
