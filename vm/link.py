@@ -358,8 +358,7 @@ class Program:
 
 def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
     """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3)."""
-    base = memory if memory.of is None else image.memories[memory.of]
-    names = tuple(base.steps.get("keys", ()))
+    names = tuple(im.log_of(image.memories, memory).steps.get("keys", ()))
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
 
 

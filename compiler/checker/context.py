@@ -139,7 +139,8 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "offers", "impls_by_head", "field_types", "error_impls",
         "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
+        "match_steps", "constant_room",
         "open_lets", "filling",
         "form_room", "form_sizes", "texts", "lints",
     )  # fmt: skip
@@ -191,6 +192,7 @@ class Checker:
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
+        self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS

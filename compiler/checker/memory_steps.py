@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS
+from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, ONLY, REDACTORS, REFRESH_ON, ROLES, TIERS
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
@@ -22,7 +22,7 @@ from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_learn import read_rule
-from .memory_summary import read_summary
+from .memory_summary import completed, read_summary
 from .memory_words import known_word
 from .relations import ERRONEOUS
 
@@ -37,6 +37,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "redact": {"": ("redact", REDACTORS)},
     "roles": {"": ("roles", ROLES)},
     "pin": {"": ("pin_roles", ROLES), "when": ("pin_when", Function((MESSAGE,), BOOL))},
+    "only": {"": ("only", ONLY)},
     "prune": {"similar": ("prune", SHARE)},
     "clip": {"": ("clip", COUNT), "with": ("clip_with", TO_TEXT)},
     "window": {"": ("window", COUNT), "low": ("window_low", COUNT), "turns": ("window_turns", COUNT)},
@@ -65,7 +66,9 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
-OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
+OF_A_VIEW = ("roles", "pin", "only", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
+OF_SHOWN_UNITS = ("clip", "shape", "recall")
+"""Without use where only a summary is shown (M-9.18)."""
 
 
 class Steps:
@@ -259,10 +262,20 @@ class Steps:
         self.c.report("E4502", node.name.span, "`like` takes the name of a memory", help=".like(support)")
 
     def complete(self, table: Mapping[str, Any]) -> None:
-        """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet (M-2.12)."""
+        """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet, and of a summary that names nobody
+        what it does not say (M-2.12)."""
         for name, said in table.items():
-            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
+            if name == "summary" and "summary" in self.found.get(name, {}):
+                self.found[name] = {name: completed(self.found[name][name], said.get(name, {}))}
+            elif name not in self.found and name not in self.useless and (not self.is_view or name in OF_A_VIEW):
                 self.found[name] = said
+
+    @property
+    def useless(self) -> tuple[str, ...]:
+        """Steps that have nothing to act on."""
+        if "only" not in self.found:
+            return ()
+        return (*OF_SHOWN_UNITS, "pin") if self.is_view else OF_SHOWN_UNITS
 
 
 def _arguments_of(step: str, known: list[str]) -> str:

@@ -14,13 +14,18 @@ from .names import FunctionScope, Local, Symbol
 @dataclass(eq=False, slots=True)
 class MemorySymbol(Symbol):
     """`steps`: values by the names of vm/bytecode/memory_steps.py, by written step; None before it was checked. `of`: the memory
-    whose log a derived view shows."""
+    or view that a derived view is of."""
 
     declaration: ast.Store
     max_messages: int | None
     steps: dict[str, dict[str, Any]] | None = None
     of: MemorySymbol | None = None
     keys: list[str] = field(default_factory=list)  # of `per`
+
+    @property
+    def log(self) -> MemorySymbol:
+        """The memory whose log it shows: itself, unless it is a view."""
+        return self if self.of is None else self.of.log
 
     @property
     def image_steps(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from .errors import MemoryFailure
 from .memory import Memory
 from .stores.operations import IN_PLACE, MustWait
 from .turns import Attached, asked_text, open_run
-from .views import with_lead
+from .views import with_lead, with_tool_lead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Conversation:
         "locks",
         "run",
         "lead",
+        "tool_lead",
         "report",
         "ended",
         "operations",
@@ -85,7 +86,7 @@ class Conversation:
         self.report: Callable[[str], object] = lambda text: None
         """Told why a fold failed (M-9.6)."""
         self.run: Run | None = None
-        self.lead = ""
+        self.lead = self.tool_lead = ""
         self._locked = False
 
     @property
@@ -127,7 +128,7 @@ class Conversation:
             tokens=self.tokens, by=by, meta=self.meta, recall=self.recall,
         )  # fmt: skip
         self.run = begun() if self.operations is IN_PLACE else await self.operations.use(begun)
-        self.lead = self.run.lead
+        self.lead, self.tool_lead = self.run.lead, self.run.tool_lead
         return self.run.head
 
     async def _embed(self, prompt: Sequence[Msg]) -> None:
@@ -139,6 +140,10 @@ class Conversation:
     def user(self, text: str) -> Msg:
         """The user message of a request (M-4.17, part 6)."""
         return Msg("user", with_lead(self.lead, text))
+
+    def first_round(self, unit: Sequence[Msg]) -> Sequence[Msg]:
+        """The first round in flight as requests of the call show it (M-9.20)."""
+        return with_tool_lead(self.tool_lead, unit) if self.tool_lead else unit
 
     def new_attempt(self) -> None:
         if self.run is not None:

@@ -412,9 +412,9 @@ class Memories:
 
 
 def _views(declared: Sequence[Declaration]) -> dict[str, dict[str, Policy]]:
-    """The derived views of each memory by name."""
+    """The derived views of each memory by name, each behind the one it is of."""
     found: dict[str, dict[str, Policy]] = {}
-    for each in declared:
+    for each in sorted(declared, key=lambda each: len(each.policy.chain)):
         if each.of is not None:
             found.setdefault(each.of, {})[each.name] = each.policy
     return found

@@ -5,6 +5,7 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 
 from __future__ import annotations
 
+from ...vm.bytecode.image import log_of
 from .declaration import Declaration
 from .policy import Policy
 from .stores.operations import IN_PLACE
@@ -35,13 +36,25 @@ def declarations(image: Image, functions: Functions, counter: Any, secrets: Secr
     """`counter`: the TokenCounter of the host, or None; `secrets` are in no log (G-10.3)."""
     found = []
     counts = None if counter is None else _counting(counter)
-    for memory in image.memories:
+    made: dict[int, Policy] = {}
+
+    def policy_of(number: int) -> Policy:
+        """Once each: a view of it has the same one."""
+        if number not in made:
+            memory = image.memories[number]
+            policy = _policy(memory, functions, counts, secrets)
+            if memory.of is not None and image.memories[memory.of].of is not None:
+                policy = policy.replaced(inner=(image.memories[memory.of].name, policy_of(memory.of)))
+            made[number] = policy
+        return made[number]
+
+    for number, memory in enumerate(image.memories):
         steps = memory.steps
-        of = None if memory.of is None else image.memories[memory.of].name
+        of = None if memory.of is None else log_of(image.memories, memory).name
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
+                memory.name, policy_of(number), per=steps.get("keys", ()), store=store, of=of,
                 allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
             )
         )
@@ -113,6 +126,8 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None, 
     for name in FUNCTIONS:
         if name in steps:
             steps[name] = functions(name, steps[name])
+    steps["only_summary"] = "only" in steps
+    steps.pop("only", None)
     if "store" in memory.steps:
         steps.setdefault("on_conflict", "Serial")
     if "summary" in steps:
@@ -142,7 +157,8 @@ def _rule(said: dict[str, Any], functions: Functions) -> Any:
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:
     """Who summarises is (model, name), (host, name) or (function, place)."""
-    held = {name: value for name, value in said.items() if name not in SUMMARISERS}
+    held = {name: value for name, value in said.items() if name not in (*SUMMARISERS, "from")}
+    held["whole"] = said.get("from") == "Buffer"
     kind = next(kind for kind in SUMMARISERS if kind in said)
     return {**held, "by": (kind, *said[kind]) if kind == "function" else (kind, said[kind])}
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .keys import Key
     from .met_versions import MetVersions
     from .observations import Observation
+    from .source import Source
     from .stores.protocol import Store
     from .stores.volatile_log import VolatileLog
     from .views import Recalled, View
@@ -175,11 +176,27 @@ class MemoryReader:
             return None
         return log.messages()
 
-    def pins(self, policy: Policy) -> list[Entry]:
+    def pins(self, policy: Policy, name: str = OWN_VIEW) -> list[Entry]:
         """All entries that are pinned in a view, in log order."""
         from .view_pins import pinned_in
 
-        return self._read(lambda log: pinned_in(policy, log).pins())
+        def found(log: StoredLog) -> list[Entry]:
+            if policy.inner is None:
+                return pinned_in(policy, log).pins()
+            source, _ = self._source(policy, name, log)
+            return pinned_in(policy, source).pins()
+
+        return [] if policy.only_summary else self._read(found)
+
+    def _source(self, policy: Policy, name: str, log: StoredLog) -> tuple[Source, ViewState]:
+        """The log as the view takes it, and the state of the view."""
+        states = self.store.views(self.key) if policy.has_state and log.length else {}
+        state = states.get(name) or ViewState(name)
+        if policy.inner is None:
+            return log, state
+        from .inner_views import source_of
+
+        return source_of(policy, state, log, states), state
 
     def turns(self, last: int | None = None) -> list[tuple[Turn, list[Entry]]]:
         """Oldest first, each with its entries; a direct write is a turn without record (M-6.10)."""
@@ -229,12 +246,11 @@ class MemoryReader:
         chosen = policy or self.policy
 
         def shown(log: StoredLog) -> tuple[View, Head]:
-            stateful = chosen.window_low is not None or chosen.summary is not None
-            state = (self.store.views(self.key).get(name) if stateful and log.length else None) or ViewState(name)
-            if chosen.prune is not None:
+            source, state = self._source(chosen, name, log)
+            if any(each.prune is not None for each in chosen.chain):
                 works_on(log.length)
             made = view_of(
-                chosen, log, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
+                chosen, source, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
             )
             return made, log.head
 
