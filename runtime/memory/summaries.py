@@ -142,7 +142,8 @@ def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
         if failure.variant != "Conflict":
             raise
         return False
-    memory.tell("memory:summary", {"upto": fold.upto, "tokens": count_text(text)})
+    if fold.entries:
+        memory.tell("memory:summary", {"upto": fold.upto, "tokens": count_text(text)})
     if gone:
         memory.tell("memory:evict", {"seqs": [entry.seq for entry in gone], "reason": "retain"})
     return True
@@ -160,8 +161,8 @@ async def refresh(memory: Memory, view: str, summarise: Summarise, operations: O
         fold = await operations.use(lambda: due_fold(memory, view))
         if fold is None:
             return None
-        text = await summarise(fold.previous, fold.entries)
-        if not text:
+        text = await summarise(fold.previous, fold.entries) if fold.entries else fold.previous  # `roles` left nothing
+        if not text and fold.entries:
             raise ValueError("the summariser gave no text")
         await operations.use(lambda: store_fold(memory, fold, text))
         return None

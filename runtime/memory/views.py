@@ -137,17 +137,17 @@ def with_tool_lead(lead: str, unit: Sequence[Msg]) -> list[Msg]:
 def united(views: Sequence[View], logs: Sequence[object]) -> list[View]:
     """A list of views with those of one log as one, in the place of its first (M-9.12): what any of them shows, each unit once,
     in log order, and the texts of each. A view with a `shape` stands for itself, and what it was given no other shows."""
-    by_log: dict[int, list[View]] = {}
+    by_log: dict[object, list[View]] = {}  # handles of one log are equal, and need not be one
     order: list[list[View]] = []
-    made: dict[int, set[int]] = {}
+    made: dict[object, set[int]] = {}
     for view, log in zip(views, logs, strict=True):
         if view.is_shaped:
             order.append([view])
-            made.setdefault(id(log), set()).update(view.seqs)
-        elif id(log) in by_log:
-            by_log[id(log)].append(view)
+            made.setdefault(log, set()).update(view.seqs)
+        elif log in by_log:
+            by_log[log].append(view)
         else:
-            order.append(by_log.setdefault(id(log), [view]))
+            order.append(by_log.setdefault(log, [view]))
     hidden = {id(group): made.get(log, set()) for log, group in by_log.items()}
     return [_as_one(group, hidden.get(id(group), set())) for group in order]
 

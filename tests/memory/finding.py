@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from concerto.runtime.memory import memory, policy
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
@@ -9,6 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from . import (
+    combinations,
     contract,
     test_api,
     test_durability,
@@ -36,6 +39,14 @@ def log_machine(tmp_path):
 
 def call_machine(tmp_path):
     run_state_machine_as_test(CallMachine, settings=settings(QUICK, max_examples=60, stateful_step_count=12))
+
+
+def combined(tmp_path):
+    """Few programs, so chosen that together they find each mutant of what views and summaries are made of."""
+    for seed in combinations.TELLING:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        combinations.check(combinations.drawn(random.Random(seed)), "volatile", None, folder)
 
 
 class Files:
