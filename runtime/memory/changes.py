@@ -160,7 +160,8 @@ class Change:
             if policy.window_low is None:
                 continue
             state, log = self.state(name), Changed(self.log, left, evict)
-            found = advanced(policy, source_of(policy, state, log, {**self.states, **moved}), state, after.next)
+            source = source_of(policy, state, log, {**self.states, **moved}, budgets=False)
+            found = advanced(policy, source, state, after.next)
             if found is not state:
                 moved[name] = found
         return list(moved.values())

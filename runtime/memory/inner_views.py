@@ -23,27 +23,34 @@ if TYPE_CHECKING:
 
 
 def source_of(
-    policy: Policy, state: ViewState, log: Source, states: Mapping[str, ViewState], covered: int | None = None
+    policy: Policy,
+    state: ViewState,
+    log: Source,
+    states: Mapping[str, ViewState],
+    covered: int | None = None,
+    budgets: bool = True,
 ) -> Source:
-    """`states`: those of the views of the log by name. `covered`: how far summaries of views of this one have got."""
+    """`states`: those of the views of the log by name. `covered`: how far summaries of views of this one have got. `budgets`:
+    whether those of the views it is of count; a commit, which no budget can make fail, does without."""
     if policy.inner is None:
         return log
     name, inner = policy.inner
     at = states.get(name) or ViewState(name)
     covered = least(covered, state.upto if policy.summary is not None else None)
-    return _Shown(inner, at, source_of(inner, at, log, states, covered), covered)
+    return _Shown(inner, at, source_of(inner, at, log, states, covered, budgets), covered, budgets)
 
 
 class _Shown:
     """What a view shows when it is read, as a log. Its pins are those of the log: a view pins for itself alone."""
 
-    __slots__ = ("policy", "state", "source", "covered", "length")
+    __slots__ = ("policy", "state", "source", "covered", "budgets", "length")
 
-    def __init__(self, policy: Policy, state: ViewState, source: Source, covered: int | None) -> None:
+    def __init__(self, policy: Policy, state: ViewState, source: Source, covered: int | None, budgets: bool) -> None:
         self.policy = policy
         self.state = state
         self.source = source
         self.covered = covered
+        self.budgets = budgets
         self.length = source.length
 
     def pins(self) -> list[Entry]:
@@ -64,7 +71,7 @@ class _Shown:
 
     def _passed(self, source: Source, pins: list[Entry]) -> Iterator[Unit]:
         policy, room = self.policy, None
-        if policy.tokens is not None:
+        if policy.tokens is not None and self.budgets:
             room = policy.tokens - fit(pins, texts_of(policy, self.state, None), 0, policy.tokens, None)
         gate = Gate(policy, self.state, len(pins), self.covered)
         for unit, reason in judged(policy, source, gate, pins, room, {}):

@@ -15,6 +15,7 @@ from .stages import of_roles
 from .stores.operations import IN_PLACE
 from .stores.protocol import Batch, Head
 from .tokens import count_text, longest_prefix
+from .view_pins import pins_unit
 from .views import view_of
 
 TYPE_CHECKING = False
@@ -76,9 +77,9 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
 
 
 def _of_roles(policy: Policy, unit: Unit) -> Unit:
-    """What the view, and those it is of, leave of a unit (M-9.4)."""
+    """What the view, and those it is of, leave of a unit (M-9.4). What one of these pins it shows in any case (M-9.16)."""
     for each in policy.chain:
-        if each.roles is not None and unit:
+        if each.roles is not None and unit and (each is policy or not pins_unit(each, unit)):
             unit = of_roles(each.roles, unit)
     return unit
 

@@ -325,8 +325,14 @@ def open_run(
     snapshot = snapshots[-1] if target is not None else None
     run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
     if recall is not None:
-        run.accesses = [partial(recall.count, attached[number], one, views[number]) for number, one in found.items()]
+        run.accesses = [partial(_counted, run, recall, attached[n], one, views[n]) for n, one in found.items()]
     return run
+
+
+def _counted(run: Run, recall: Recall, element: Attached, recalled: Recalled, view: View) -> None:
+    """Facts before the first result of a tool are shown when a tool was called (M-9.20)."""
+    if recalled.inject != "Tool" or run.rounds:
+        recall.count(element, recalled, view)
 
 
 def asked_text(prompt: Sequence[Msg]) -> str:

@@ -35,8 +35,7 @@ def _shown(body):
 
 
 def _session(name: str, server: OpenAIChat):
-    source = (SEEDS / name / "main.conc").read_text(encoding="utf-8")
-    program = concerto.compile(source.replace("gpt-5.4-mini", "gpt-4.1-mini"))  # that one calls no tools over this wire unasked
+    program = concerto.compile(path=SEEDS / name / "main.conc")
     openai = {"provider": "openai", "api": "chat", "base_url": server.url, "api_key": "k"}
     return program.session(connections={"openai": openai})
 
@@ -46,12 +45,12 @@ def test_ashagent() -> None:
     with Scripted() as server:
         with _session("ashagent", server) as session:
             session.run()
-        assert server.broken == []
+        assert server.broken == ["chat-effort"]  # what the provider wants said beside tools is learnt from its first refusal
     said = [("user" if n % 2 == 0 else "assistant", f"{'step' if n % 2 == 0 else 'done'} {n // 2 + 1}") for n in range(10)]
     instruction = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
     plan = "[summary] plan 1\n\n"
     lines = "\n".join(f"{role}: {text}" for role, text in said[:6])
-    assert [_shown(body) for body in server.seen] == [
+    assert [_shown(body) for body in server.seen[1:]] == [
         [("user", "step 1")],
         [*said[:2], ("user", "step 2")],
         [*said[:2], ("user", "step 2"), ("assistant", ""), ("tool", "three tasks")],

@@ -1,5 +1,5 @@
-"""Programs over memories that combine steps, shapes of memories, kinds of calls and stores: each request, reading and dump is the one
-that lists say (M-12.24); and lists of overlapping views (M-12.21).
+"""Programs over memories that combine steps, shapes of memories, kinds of calls and stores: each request, reading and dump is
+the one that lists say (M-12.24); and lists of overlapping views (M-12.21).
 
 A soak runs every pair of steps in every shape by every kind of call on every store there is.
 """
@@ -51,7 +51,8 @@ def combinations(seed: int, cases: int) -> Figures:
 def _url(stack: ExitStack, kind: str, started) -> str | None:
     """None where this machine has no such server."""
     try:
-        return stack.enter_context(started(Path(stack.enter_context(tempfile.TemporaryDirectory()))) if kind == "redis" else started())
+        folder = [Path(stack.enter_context(tempfile.TemporaryDirectory()))] if kind == "redis" else []
+        return stack.enter_context(started(*folder))
     except pytest.skip.Exception:
         return None
 

@@ -6,7 +6,6 @@ writes and the text of everything come from the seed.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from contextlib import contextmanager
@@ -125,8 +124,10 @@ def specs_of(case: Case, rng: random.Random):
         if "summary" not in specs[last]:
             _step(rng, "summary", specs, last)
         specs[last]["only"] = True
-    if len(names) > 1 and rng.random() < 0.5:
-        _step(rng, rng.choice(("window", "low", "low", "roles", "summary")), specs, rng.choice(names))
+    for _ in range(rng.randrange(3) if len(names) > 1 else 0):
+        kind, at = rng.choice(STEPS), rng.choice(names)
+        if at != last or kind not in ("clip", "pin"):
+            _step(rng, kind, specs, at)
     attached = {"list": ["a", "b"], "only": rng.choice((["b", "a"], ["b"]))}.get(case.shape, names[-1:])
     specs["log"]["tools"] = rng.random() < 0.6
     return specs, attached
@@ -195,7 +196,8 @@ def turns_of(case: Case, rng: random.Random, offered: bool):
         words = rng.choice(WORDS)
         reply = f'{{"n": {number}}}' if method == "execute_with_schema" else rng.choice((f"about {words}", f"reply {number}"))
         refusals = 1 if method == "execute_with_schema" and rng.random() < 0.2 else 0
-        made.append((method, f"thought {number}", f"about {words}" if rng.random() < 0.5 else f"ask {number}", rounds, refusals, reply))
+        asked = f"about {words}" if rng.random() < 0.5 else f"ask {number}"
+        made.append((method, f"thought {number}", asked, rounds, refusals, reply))
     return made
 
 
@@ -203,7 +205,8 @@ def script_of(turns):
     script = []
     for turn in turns:
         if len(turn) > 2:
-            rounds = [{"tool_calls": [{"tool": "T.find", "arguments": {"q": str(n)}}], "tokens_out": CALL_TOKENS} for n in range(turn[3])]
+            asked = [[{"tool": "T.find", "arguments": {"q": str(n)}}] for n in range(turn[3])]
+            rounds = [{"tool_calls": calls, "tokens_out": CALL_TOKENS} for calls in asked]
             for text in [*["no json"] * turn[4], turn[5]]:
                 script += [*rounds, text]
     return script
@@ -300,7 +303,8 @@ def check(case: Case, kind: str, open_store, folder) -> tuple[int, int]:
                 assert len(seen) == len(expected), shown
                 attempt = turn[3] + 1
                 for number, (sent, wanted) in enumerate(zip(seen, expected, strict=True)):
-                    assert not number % attempt or sent[: len(seen[number - 1])] == seen[number - 1], f"{shown}\n{turn}: it did not grow"
+                    grows = not number % attempt or sent[: len(seen[number - 1])] == seen[number - 1]
+                    assert grows, f"{shown}\n{turn}: request {number} does not begin with the one before"
                     equal, given, wished = same(sent, wanted, retried=number > turn[3])
                     assert equal, f"{shown}\n{turn}, request {number}:\nsent     {_lines(given)}\nexpected {_lines(wished)}"
                 requests += len(seen)

@@ -51,7 +51,8 @@ def _fill(rng: random.Random, memory) -> None:
         at = memory.head().next
         calls = [Call(f"c{number}", "find", {})]
         said = rng.choice(("", f"m{at + 1} let me see"))
-        unit = [Msg("assistant", said, calls), Msg("tool", f"m{at + 2} found a long text", (), f"c{number}")] * (rng.random() < 0.4)
+        unit = [Msg("assistant", said, calls), Msg("tool", f"m{at + 2} found a long text", (), f"c{number}")]
+        unit = unit if rng.random() < 0.4 else []
         word = rng.choice(("alpha", "beta", "gamma")) * 3
         last = Msg("assistant", f"m{at + 1 + len(unit)} about {word}")
         memory.append_all([Msg("user", f"m{at} ask {word}"), *unit, last])

@@ -284,7 +284,10 @@ MUTANTS = {
             inner_views, "return self.source.pins()", "return pinned_in(self.policy, self.source).pins()", finding.combined,
         ),
         "budget of the inner view left out": Mutant(
-            inner_views, "if policy.tokens is not None:", "if False:", finding.combined,
+            inner_views, "if policy.tokens is not None and self.budgets:", "if False:", finding.combined,
+        ),
+        "a budget of the inner view fails a commit": Mutant(
+            inner_views, "if policy.tokens is not None and self.budgets:", "if policy.tokens is not None:", finding.combined,
         ),
         "uncovered unit lost behind the inner window": Mutant(
             inner_views, "covered = least(covered, state.upto if policy.summary is not None else None)", "covered = None",
@@ -295,6 +298,9 @@ MUTANTS = {
         ),
         "what an inner view hides is folded": Mutant(
             summaries, "for each in policy.chain:", "for each in [policy]:", finding.combined
+        ),
+        "what an inner view pins is not folded": Mutant(
+            summaries, "(each is policy or not pins_unit(each, unit))", "True", finding.combined
         ),
         "only the outer window makes a fold due": Mutant(
             summaries, "[*_levels(bare.inner, states), (bare, state)]", "[(bare, state)]", finding.combined

@@ -14,7 +14,9 @@ def weigh(*texts):
 
 
 def weight_of(entry):
-    return weigh(entry["content"], *[text for call in entry["calls"] for text in (call[1], call[2], "." * 8)], "." * 8 * bool(entry["call_id"]))
+    id = "." * 8  # what an id weighs
+    calls = [text for _, name, arguments in entry["calls"] for text in (name, arguments, id)]
+    return weigh(entry["content"], *calls, id if entry["call_id"] else "")
 
 
 def units_of(entries):
@@ -36,7 +38,7 @@ class Overflow(Exception):
 
 
 class Plain:
-    """`specs`: by name, the log first and a view behind what it is of: `of` and the steps. A fold is `fold(previous, contents)`."""
+    """`specs`: by name, the log first and a view behind what it is of: `of` and the steps. `fold(previous, contents)`."""
 
     def __init__(self, specs, fold, system=None):
         self.specs = specs
@@ -94,14 +96,14 @@ class Plain:
                 newer.append(words)
         return [unit for unit in rest if unit[0]["turn"] not in hidden]
 
-    def before_window(self, name, bare=False, covered=None):
+    def before_window(self, name, bare=False, covered=None, budgets=True):
         """Pins, and what roles and prune leave."""
         spec = self.specs[name]
         of = spec.get("of")
         if of in (None, "log"):
             given = units_of(self.log)
         else:
-            inner = self.shown(of, bare, covered)
+            inner = self.shown(of, bare, covered, budgets=budgets)
             given = sorted(inner["pins"] + inner["window"], key=lambda unit: unit[0]["seq"])
         own = spec.get("pin", ()) if of is not None else ()
         pins = [unit for unit in given if unit[0]["pinned"] or any(entry["role"] in own for entry in unit)]
@@ -109,12 +111,12 @@ class Plain:
         rest = [left for unit in rest if (left := self.in_roles(name, unit))]
         return pins, self.unpruned(name, pins, rest)
 
-    def shown(self, name, bare=False, covered=None, outside=None, share=None):
+    def shown(self, name, bare=False, covered=None, outside=None, budgets=True):
         """`outside`: the tokens of system message and prompt, for the view a request takes; `bare`: by windows alone."""
         spec, state = self.specs[name], self.states[name]
         if not bare and "summary" in spec:
             covered = state["upto"] if covered is None else min(covered, state["upto"])
-        pins, rest = self.before_window(name, bare, covered)
+        pins, rest = self.before_window(name, bare, covered, budgets)
         if not bare:
             rest = [self.clipped(name, unit) for unit in rest]
         only = spec.get("only") and not bare
@@ -124,7 +126,7 @@ class Plain:
             summary = spec["summary"]
             texts = [(summary["inject"], summary["role"], summary["text"].replace("{}", state["text"]))]
         room = None
-        if not bare and "tokens" in spec:
+        if not bare and budgets and "tokens" in spec:
             fixed = sum(entry["tokens"] for unit in pins for entry in unit)
             system, prompt = outside or (0, 0)
             if system + fixed > spec["tokens"]:
@@ -208,6 +210,15 @@ class Plain:
         for name in self.specs if runs else ():
             self.summarise(name)
 
+    def left_of(self, name, unit):
+        """By the roles of the chain; a view shows what it pins."""
+        for level in self.chain(name):
+            own = self.specs[level].get("pin", ()) if level != "log" else ()
+            pinned = unit and (unit[0]["pinned"] or any(entry["role"] in own for entry in unit))
+            if level == name or not pinned:
+                unit = self.in_roles(level, unit)
+        return unit
+
     def covered(self):
         return min((self.states[name]["upto"] for name in self.specs if "summary" in self.specs[name]), default=None)
 
@@ -238,7 +249,7 @@ class Plain:
         if "low" not in spec:
             return
         covered = state["upto"] if "summary" in spec else None
-        pins, rest = self.before_window(name, covered=covered)
+        pins, rest = self.before_window(name, covered=covered, budgets=False)
         pinned = sum(map(len, pins))
         rest = [unit for unit in rest if unit[0]["seq"] >= state["cut"]]
         if sum(map(len, rest)) + pinned > spec["window"]:
@@ -267,12 +278,11 @@ class Plain:
         folded = outside if every is None else uncovered if outside or due else []
         if not folded:
             return
-        given = folded
+        given = [self.left_of(name, unit) for unit in folded]
         if spec["summary"]["whole"]:
             folded = uncovered
-            given = sorted([*inside, *(unit for unit in uncovered if unit[0]["seq"] not in seen)], key=lambda unit: unit[0]["seq"])
-        for level in self.chain(name):
-            given = [self.in_roles(level, unit) for unit in given]
+            others = [self.left_of(name, unit) for unit in uncovered if unit[0]["seq"] not in seen]
+            given = sorted([*inside, *filter(None, others)], key=lambda unit: unit[0]["seq"])
         contents = [entry["content"] for unit in given for entry in unit]
         if contents:
             state["text"] = self.fold(state["text"], contents)
