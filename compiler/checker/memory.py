@@ -211,7 +211,7 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Whether `target` is met along the `like` steps from `start`."""
+    """Whether `target` is met along `like` and `Memory::of` from `start`."""
     seen: set[MemorySymbol] = set()
     todo = [start]
     while todo:
@@ -221,9 +221,11 @@ def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
         if symbol in seen:
             continue
         seen.add(symbol)
-        for step in _chain(symbol.declaration.value)[1]:
-            values = [argument.value for argument in step.arguments if step.name.text == "like"]
-            todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
+        value, written = _chain(symbol.declaration.value)
+        values = [argument.value for step in written for argument in step.arguments if step.name.text == "like"]
+        if isinstance(value, ast.Call) and _constructor(value) == "Memory::of":
+            values += [argument.value for argument in value.arguments]
+        todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
     return False
 
 
