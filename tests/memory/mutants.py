@@ -105,7 +105,7 @@ MUTANTS = {
             changes, "yield from self.log.forward(pinned=False)", "yield from self.log.forward()", LOG
         ),
         "pins windowed": Mutant(
-            views, "pins = source.pins()\n    texts", "pins = source.pins()[-(policy.window or 99) :]\n    texts", LOG,
+            views, "else source.pins()\n    texts", "else source.pins()[-(policy.window or 99) :]\n    texts", LOG,
         ),
         "system prompt stored": Mutant(
             turns, 'for message in self.prompt\n            if message.role != "system"',
