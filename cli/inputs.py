@@ -157,6 +157,14 @@ def report(path: str, result: Compilation, *, quiet: bool) -> None:
         _report(shown, sources_of(result), shown_file(path))
 
 
+def error_lines(path: str, result: Compilation) -> list[str]:
+    """The errors of a program, a line each: `FILE:LINE:COL: error[CODE]: MESSAGE`."""
+    from ..compiler.render import render_lines
+
+    errors = [one for one in result.diagnostics.ordered() if one.is_error]
+    return render_lines(errors, sources_of(result), named=shown_file(path))
+
+
 def _report(found: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
     from ..compiler.render import render_text
 

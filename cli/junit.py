@@ -22,7 +22,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def write_junit(path: str, rows: Iterable[Row]) -> None:
     """One suite per program, in the order of their tests."""
-    from xml.etree.ElementTree import Element, SubElement, indent, tostring
+    from xml.etree.ElementTree import Element, SubElement
 
     root = Element("testsuites", name="concerto")
     suites: dict[str, list[Row]] = {}
@@ -42,6 +42,24 @@ def write_junit(path: str, rows: Iterable[Row]) -> None:
                 if outcome.place is not None:
                     failure.text += "\n    at {}:{}:{}".format(*outcome.place)
     _totals(root, [row for tests in suites.values() for row in tests])
+    _write(path, root)
+
+
+def write_refused(path: str, programs: dict[str, list[str]]) -> None:
+    """Programs with errors, which no test of the run was begun for: a suite each with one case, the lines of its errors in it."""
+    from xml.etree.ElementTree import Element, SubElement
+
+    root = Element("testsuites", name="concerto", tests=str(len(programs)), failures="0", errors=str(len(programs)), time="0.000")
+    for file, lines in programs.items():
+        suite = SubElement(root, "testsuite", name=_text(file), tests="1", failures="0", errors="1", time="0.000")
+        case = SubElement(suite, "testcase", classname=_text(file), name="compiles", time="0.000", file=_text(file))
+        SubElement(case, "error", message=_text(lines[0]), type="compile").text = _text("\n".join(lines))
+    _write(path, root)
+
+
+def _write(path: str, root: Element) -> None:
+    from xml.etree.ElementTree import indent, tostring
+
     indent(root)
     try:
         with open(path, "wb") as target:

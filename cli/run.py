@@ -11,7 +11,7 @@ from .inputs import load_program, project_folder, project_permissions, read, sho
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .terminal import failure_line, payload_text, shown
+from .terminal import Progress, failure_line, payload_text, shown
 from .watch import add_watch
 
 TYPE_CHECKING = False
@@ -86,7 +86,15 @@ def seconds(word: str) -> float:
     return value
 
 
+def _refuse_word(file: str) -> None:
+    """A word that is no file, in a project, was meant for the program."""
+    if not os.path.splitext(file)[1] and os.path.isfile("Concerto.toml") and not os.path.exists(file) and file != "-":
+        way = f"arguments of the program stand behind --: `concerto run -- {file}`"
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {file}: No such file or directory; {way}")
+
+
 def execute(arguments: argparse.Namespace) -> int:
+    _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: error[E1013]: no main function to run; add `fn main() {{ }}`")
@@ -132,7 +140,8 @@ def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
         if arguments.debug:
             print(shown(line, sys.stderr), file=sys.stderr)
 
-    return CodeCache(os.path.join(base, "concerto", "code"), tell)
+    progress = Progress(quiet=arguments.quiet)
+    return CodeCache(os.path.join(base, "concerto", "code"), tell, progress.line if progress.wanted else None)
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -100,6 +100,13 @@ class Progress:
             sys.stderr.flush()
             self.there = True
 
+    def line(self, text: str) -> None:
+        """Shown, or cleared where there is none."""
+        if text:
+            self.show(text)
+        else:
+            self.clear()
+
     def clear(self) -> None:
         if self.there:
             sys.stderr.write("\r\x1b[K")

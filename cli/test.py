@@ -8,7 +8,7 @@ import sys
 import time
 
 from . import exits
-from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, shown_file
+from .inputs import compilation, entry_file, error_lines, is_image, load_program, read, refused, report, shown_file
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
@@ -100,7 +100,12 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     roots = {path: results[path] for path in roots_of({path: set(other_files(path, r)) for path, r in results.items()})}
     for path, result in roots.items():
         report(path, result, quiet=arguments.quiet)
-    if any(refused(result, deny_warnings=False) for result in roots.values()):
+    wrong = {path: result for path, result in roots.items() if refused(result, deny_warnings=False)}
+    if wrong and arguments.junit is not None:
+        from .junit import write_refused
+
+        write_refused(arguments.junit, {path: error_lines(path, result) for path, result in wrong.items()})
+    if wrong:
         raise exits.Exit(exits.COMPILE_ERRORS)
     for path in paths:
         if path in images:
@@ -168,6 +173,7 @@ class Report:
         self.progress = Progress()
         self.count = 0
         self.began = 0.0
+        self.open_line = False  # whether the program that is tested left one
 
     @property
     def outcomes(self) -> list[TestOutcome]:
@@ -183,6 +189,7 @@ class Report:
     def printed(self, write: Callable[[str], object], text: str) -> None:
         self.progress.clear()
         write(text)
+        self.open_line = not text.endswith("\n") if text else self.open_line
 
     def begin(self, count: int) -> None:
         self.count = count
@@ -196,6 +203,9 @@ class Report:
         if self.silent:
             return
         self.progress.clear()
+        if self.open_line:
+            print()
+        self.open_line = False
         if self.arguments.debug:
             self._emits(outcome)
         word, colour = WORDS[outcome.passed]

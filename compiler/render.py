@@ -38,6 +38,12 @@ def render_text(
     return "".join(line + "\n" for line in lines)
 
 
+def render_lines(found: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
+    """The first line of each."""
+    renderer = _Renderer(sources, False, named)
+    return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in found]
+
+
 def render_json(
     diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, named: Named = str
 ) -> list[dict[str, Any]]:

@@ -26,9 +26,12 @@ from ..vm.builtins import Row
 from .analysis import Analysis
 from .places import Field, named
 
-DECLARATION, READONLY, ASYNC, DOCUMENTATION, LIBRARY = MODIFIERS = (
+DECLARATION, READONLY, ASYNC, DOCUMENTATION, LIBRARY = STANDARD = (
     "declaration", "readonly", "async", "documentation", "defaultLibrary",
 )  # fmt: skip
+# Classes that share their type with another one, which an editor may colour apart, as the grammar of TextMate does.
+SHADES = ("declaring", "modifier", "constant", "self", "escape", "hole")
+MODIFIERS = (*STANDARD, *SHADES)
 # Of what a name declares or denotes, by the node that declares it.
 OF_DECLARATION: dict[type[ast.Node], str] = {
     ast.Function: "function", ast.Struct: "struct", ast.Schema: "struct", ast.Enum: "enum", ast.Variant: "enumMember",
@@ -77,7 +80,7 @@ def _whole(text: str, names: dict[int, tuple[str, tuple[str, ...]]]) -> Iterator
         elif piece.class_ == "documentation":
             yield Token(piece.start, piece.end, type_, (DOCUMENTATION,))
         elif type_:
-            yield Token(piece.start, piece.end, type_)
+            yield Token(piece.start, piece.end, type_, (piece.class_,) if piece.class_ in SHADES else ())
 
 
 def _lines(text: str, token: Token) -> Iterator[Token]:
@@ -178,7 +181,7 @@ def of_thing(thing: Symbol | Row | Field) -> tuple[str, tuple[str, ...]] | None:
         case StdFunctionSymbol():
             return "function", (LIBRARY,)
         case BuiltinSymbol() | ErrorFamilySymbol():
-            return ("type" if thing.name[:1].isupper() else "function"), (LIBRARY,)
+            return ("type" if thing.name.rpartition("::")[2][:1].isupper() else "function"), (LIBRARY,)
         case FunctionSymbol():
             owned = thing.owner is not None or thing.tool is not None
             return ("method" if owned else "function"), _modifiers(thing.declaration)

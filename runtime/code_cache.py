@@ -23,12 +23,19 @@ if TYPE_CHECKING:
     from ..vm.link import Program
 
 
-class CodeCache:
-    """The files of one folder. `tell` takes a line that says what was found there, or why not."""
+PATIENCE = 0.5  # seconds of translating, of which nothing is said
 
-    def __init__(self, folder: str, tell: Callable[[str], object] = lambda line: None) -> None:
+
+class CodeCache:
+    """The files of one folder. `tell` takes a line that says what was found there, or why not; `progress` a line while the first
+    run of a program translates for long, and an empty one when that goes on with the program."""
+
+    def __init__(
+        self, folder: str, tell: Callable[[str], object] = lambda line: None, progress: Callable[[str], object] | None = None
+    ) -> None:
         self.folder = folder
         self.tell = tell
+        self.progress = progress
         self.began = time.time()
 
     def of(self, program: Program) -> Kept:
@@ -42,6 +49,23 @@ class Kept:
         self.cache = cache
         self.program = program
         self.digest: bytes | None = None
+        self.spent = 0.0  # seconds in which parts were made
+
+    def making(self, number: int) -> Callable[[], None] | None:
+        """A part is translated now, the so-many-th of the program; what it gives is called when that is done."""
+        progress = self.cache.progress
+        if progress is None:
+            return None
+        began = time.perf_counter()
+        if self.spent > PATIENCE:
+            progress(f"translating this program for later runs: part {number}")
+
+        def done() -> None:
+            if self.spent > PATIENCE:
+                progress("")
+            self.spent += time.perf_counter() - began
+
+        return done
 
     def key(self) -> bytes:
         """The digest of all that code objects depend on."""

@@ -7,6 +7,9 @@ Hands on `OPERATIONS`, which give year, month, day, hour, minute, second, millis
 from __future__ import annotations
 
 import datetime as dt
+import re
+
+from ..vm.builtins.std.date import MONTHS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +19,12 @@ if TYPE_CHECKING:
     Shown = tuple[Any, ...]
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+# What a pattern reads by digits: how many at least and at most, and what they are.
+COUNTS = {
+    "Y": (4, 4, "year"), "m": (1, 2, "month"), "d": (1, 2, "day"), "H": (1, 2, "hour"), "I": (1, 2, "hour"),
+    "M": (1, 2, "minute"), "S": (1, 2, "second"),
+}  # fmt: skip
+OTHER_ORDER = re.compile(r"\d{1,2}([./])\d{1,2}\1\d{4}")
 LONGEST = 64  # characters of a date that is read, of the name of a zone
 
 
@@ -61,7 +70,8 @@ def zone_of(name: str) -> dt.tzinfo:
         if not available_timezones():
             text = "this system has no time zones: install the Python package `tzdata`, or use UTC and offsets"
             raise Fault("NoTimeZones", text, name[:LONGEST]) from None
-        raise Fault("UnknownZone", f"no time zone: {name[:LONGEST]!r}", name[:LONGEST]) from None
+        hint = "; a pattern is named: `pattern: …`" if "%" in name else ""
+        raise Fault("UnknownZone", f"no time zone: {name[:LONGEST]!r}{hint}", name[:LONGEST]) from None
 
 
 def _number(digits: str, most: int) -> bool:
@@ -107,15 +117,18 @@ def add(parts: list[int], now: int, months: int, days: int, passed: int, zone: s
     return _shown(moment + dt.timedelta(milliseconds=passed), zone)
 
 
-def parse(source: str, zone: str) -> Shown:
+def parse(source: str, zone: str, pattern: str) -> Shown:
     if len(source) > LONGEST:
         raise Fault("Invalid", f"a date has at most {LONGEST} characters", source[:LONGEST], LONGEST)
     reader = _Reader(source)
-    parts = reader.date()
-    parts += reader.time()
-    offset = reader.offset()
+    if pattern:
+        parts, offset = reader.of_pattern(pattern)
+    else:
+        parts = reader.date()
+        parts += reader.time()
+        offset = reader.offset()
     if reader.at < len(source):
-        raise reader.fault("nothing more" if offset else "an offset or the end")
+        raise reader.fault("nothing more" if offset or pattern else "an offset or the end")
     try:
         return of(parts, offset or zone)
     except Fault as fault:
@@ -132,12 +145,61 @@ class _Reader:
         self.at = 0
 
     def fault(self, expected: str) -> Fault:
-        return Fault("Invalid", f"not a date: expected {expected}", self.source, self.at)
+        other = OTHER_ORDER.fullmatch(self.source) if self.at == 0 else None
+        hint = f" (`pattern: \"%d{other[1]}%m{other[1]}%Y\"` reads it)" if other else ""
+        return Fault("Invalid", f"not a date: \"{self.source}\"{hint}: expected {expected}", self.source, self.at)
+
+    def of_pattern(self, pattern: str) -> tuple[list[int], str]:
+        """The seven parts, the first of a month or hour where the pattern has none, and the offset that is written."""
+        found = {"m": 1, "d": 1, "H": 0, "M": 0, "S": 0, "f": 0}
+        offset, at = "", 0
+        if len(pattern) > LONGEST:
+            raise Fault("Invalid", f"a pattern of a date has at most {LONGEST} characters", pattern[:LONGEST])
+        while at < len(pattern):
+            word = pattern[at + 1 : at + 2] if pattern[at] == "%" else ""
+            if word == "z":
+                offset = self.offset()
+            elif word in ("B", "b"):
+                found["m"] = 1 + self.word([name[: 3 if word == "b" else None] for name in MONTHS], "a month")
+            elif word == "p":
+                found["p"] = self.word(["AM", "PM"], "AM or PM")
+            elif word == "f":
+                found["f"] = self.fraction()
+            elif word in COUNTS:
+                found["H" if word == "I" else word] = self.number(*COUNTS[word])
+            elif word not in ("", "%") or (not word and pattern[at] == "%"):
+                known = " ".join(f"%{one}" for one in (*COUNTS, "f", "B", "b", "p", "z", "%"))
+                raise Fault("Invalid", f"`%{word}` of a pattern cannot be read; there are {known}", pattern, at)
+            elif not self.accept(pattern[at]):
+                raise self.fault(f"`{pattern[at]}`")
+            at += 2 if word else 1
+        if "Y" not in found:
+            raise Fault("Invalid", f"the pattern \"{pattern}\" has no year: write %Y", pattern)
+        if "p" in found:
+            if not 1 <= found["H"] <= 12:
+                raise self.fault("an hour of 1 to 12")
+            found["H"] = found["H"] % 12 + 12 * found["p"]
+        return [found[part] for part in "YmdHMSf"], offset
+
+    def word(self, words: list[str], what: str) -> int:
+        rest = self.source[self.at :].lower()
+        for number, word in enumerate(words):
+            if rest.startswith(word.lower()):
+                self.at += len(word)
+                return number
+        raise self.fault(what)
+
+    def number(self, least: int, most: int, what: str) -> int:
+        count = most
+        while count > least and not self.source[self.at : self.at + count].isdigit():
+            count -= 1
+        count = min(count, max(len(self.source) - self.at, least))
+        return self.digits(count, what)
 
     def digits(self, count: int, what: str) -> int:
         found = self.source[self.at : self.at + count]
         if len(found) != count or not (found.isascii() and found.isdigit()):
-            raise self.fault(f"{count} digits of the {what}")
+            raise self.fault(f"{count} digit{'s' * (count != 1)} of the {what}")
         self.at += count
         return int(found)
 

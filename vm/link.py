@@ -82,7 +82,8 @@ class Program:
         self.partial = self._partial()
         self.uncounted: list[tuple[Code, LoopSite | None]] = []
         self.translation: Any = None  # of vm/translate, once something is worth translating
-        self.kept: Any = None  # of the host: its `read()` gives what other processes have translated (V-7.2), or None
+        # of the host, or None: `read()` gives what other processes have translated (V-7.2), `making(n)` hears of a part
+        self.kept: Any = None
         self.content_hash: str | None = None  # of the file it was read from
         self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = node(NUMBERS["HALT"], None, None)

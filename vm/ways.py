@@ -36,9 +36,19 @@ def longer(way: Way, more: Way) -> Way:
 
 
 def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
-    """The function and position of each place, or how many are left out."""
+    """The function and position of each place, or how many are left out. A call and the `?` behind it stand at one position: they
+    are one place, where a recursion passes one instruction again and again."""
+    before: Any = None
+    frame: Any = None
     for place in way:
-        yield place if type(place) is int else (place[0].label, *place[0].home.place_of(*place))
+        last, before = before, place
+        if type(place) is int:
+            frame = None
+            yield place
+            continue
+        shown, frame = frame, (place[0].label, *place[0].home.place_of(*place))
+        if shown != frame or last == place:
+            yield frame
 
 
 def begun(error: Any, here: Way) -> Err:

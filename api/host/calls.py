@@ -22,7 +22,7 @@ class Hosting(Protocol):
 
     def _listens(self) -> None: ...
     def _cancel_call(self, call: Call) -> bool: ...
-    def _waiting(self, work: Coroutine[Any, Any, Any], form: str = ...) -> Any: ...
+    def _waiting(self, work: Coroutine[Any, Any, Any], form: str) -> Any: ...
 
 
 class Call:
@@ -102,7 +102,7 @@ class Call:
         async def ended() -> Any:
             return await self
 
-        return self._session._waiting(ended(), "`await call`")
+        return self._session._waiting(ended(), "write `await call`")
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self._begin().__await__()

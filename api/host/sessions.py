@@ -177,7 +177,7 @@ class Session:
 
     def run(self, *args: str) -> RunResult:
         """Run `main`; `args` are `std::env::args()`. Failures of the program are in the result."""
-        result: RunResult = self._waiting(self.arun(*args))
+        result: RunResult = self._waiting(self.arun(*args), "write `await session.arun(…)`")
         return result
 
     async def arun(self, *args: str) -> RunResult:
@@ -200,7 +200,7 @@ class Session:
 
         Raises ProgramError for an Err, Panic for a panic, TypeError for arguments that do not fit, ValueError for a name that is
         no public function."""
-        return self._waiting(self.acall(function, *args, **named))
+        return self._waiting(self.acall(function, *args, **named), f"write `await session.acall({function!r}, …)`")
 
     async def acall(self, function: str, /, *args: Any, **named: Any) -> Any:
         """As `call`, within a running event loop."""
@@ -328,11 +328,11 @@ class Session:
     def _cancel_call(self, call: Call) -> bool:
         return self._running.stop(lambda: self._session.stop("cancelled"), call)
 
-    def _waiting(self, work: Coroutine[Any, Any, Any], form: str = "arun or acall") -> Any:
+    def _waiting(self, work: Coroutine[Any, Any, Any], form: str) -> Any:
         """Run a coroutine to its end, in an event loop of this session's own; `form` is what does so in another one."""
         if _loop_is_running():
             work.close()
-            raise RuntimeError(f"an event loop is running here; use {form}")
+            raise RuntimeError(f"an event loop is running here: {form}")
         with self._thread, Interruptible(self.cancel):
             if self._turns.closed:
                 work.close()
@@ -364,7 +364,7 @@ class Session:
     def dump(self) -> bytes:
         """What the session keeps between calls: hashmaps, ledgers, memories, states of tools and of spawned models. What has a
         store or a file of its own stays there. Waits for the call that runs; ImageError for more than 64 MiB."""
-        state: bytes = self._waiting(self.adump(), "adump")
+        state: bytes = self._waiting(self.adump(), "write `await session.adump()`")
         return state
 
     async def adump(self) -> bytes:
@@ -377,7 +377,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a state that `dump` gave, of a session of the same program; all that was kept is replaced. ImageError,
         and nothing has changed, for the state of another program and for bytes that are none."""
-        self._waiting(self.arestore(state), "arestore")
+        self._waiting(self.arestore(state), "write `await session.arestore(state)`")
 
     async def arestore(self, state: bytes) -> None:
         """As `restore`, within a running event loop."""
@@ -398,7 +398,7 @@ class Session:
     def close(self) -> None:
         """Give back connections; the session runs nothing more."""
         if not self._turns.closed:
-            self._waiting(self._close())
+            self._waiting(self._close(), "write `await session.aclose()`, or `async with` for `with`")
             if self._runner is not None:
                 self._runner.close()
 

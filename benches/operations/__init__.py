@@ -22,9 +22,11 @@ from .serving import calls_over_the_wire
 from .snapshots import snapshots
 from .starting import cold_computing, cold_start
 from .waiting import concurrent_calls
+from .ways import error_ways
 
 OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "builder": builder_dispatch,
+    "error_ways": error_ways,
     "growth": growth,
     "append": memory_append,
     "append_in_program": memory_append_in_program,

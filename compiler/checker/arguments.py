@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import ast
+from ..resolver.everyday import ARGUMENTS
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from .context import Checker
@@ -53,8 +54,8 @@ def match_arguments(
 
 def _unknown(c: Checker, callee: str, name: ast.Ident, formals: Sequence[Formal]) -> None:
     variadic = bool(formals) and formals[-1].variadic
-    known = "give it by position" if variadic else signature_help(formals)
-    help = did_you_mean(name.text, [formal.name for formal in formals]) or known
+    known = f"leave `{name.text}:` out: arguments of `{callee}` have no names" if variadic else signature_help(formals)
+    help = ARGUMENTS.get((callee, name.text)) or did_you_mean(name.text, [formal.name for formal in formals]) or known
     c.report("E2007", name.span, f"`{callee}` has no parameter `{name.text}`", help=help)
 
 
@@ -75,23 +76,32 @@ def _check_count(
     missing = [f.name for f, v in zip(formals, matched.values, strict=True) if v is None and f.required]
     if positional > len(formals):
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given"
-        help = _piped_help(arguments, span) or _default_help(c, callee, arguments) or signature_help(formals)
+        help = _piped_help(arguments, span) or _counted_help(c, callee, arguments) or signature_help(formals)
         c.report("E2006", span, message, help=help)
         return False
     unknown = len(arguments) - len(matched.order)
     if missing and not unknown:
         names = ", ".join(f"`{name}`" for name in missing)
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given: missing {names}"
-        c.report("E2006", span, message, help=_piped_help(arguments, span) or signature_help(formals))
+        help = _piped_help(arguments, span) or _counted_help(c, callee, arguments) or signature_help(formals)
+        c.report("E2006", span, message, help=help)
     return not missing
 
 
-def _default_help(c: Checker, callee: str, arguments: list[ast.Argument]) -> str | None:
-    """`d.get(k, default)`."""
-    if callee != "get" or len(arguments) != 2:
-        return None
-    key, default = (c.text(argument.value)[1:-1] for argument in arguments)
-    return f"write `.get({key}) ?? {default}`"
+# What is meant by so many arguments of a method, which elsewhere takes them.
+_COUNTED = {
+    ("get", 2): "write `.get({a}) ?? {b}`",
+    ("split", 0): 'write `.split(" ")`',
+    ("split", 2): "it splits everywhere: write `.split({a})`",
+    ("substring", 1): "write `text[{a}..]`, or give the end too: `.substring({a}, text.len())`",
+    ("execute", 2): 'write `.execute({b})`; the first is the `system_prompt` of the model: `model M { …, system_prompt: {a} }`',
+}
+
+
+def _counted_help(c: Checker, callee: str, arguments: list[ast.Argument]) -> str | None:
+    help = _COUNTED.get((callee, len(arguments)))
+    texts = [c.text(argument.value)[1:-1] for argument in arguments]
+    return help and help.replace("{a}", texts[0] if texts else "").replace("{b}", texts[-1] if texts else "")
 
 
 def _piped_help(arguments: list[ast.Argument], callee: Span) -> str | None:

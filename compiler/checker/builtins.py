@@ -44,7 +44,7 @@ def everyday_method(type_: Type, name: str) -> str | None:
     if kind == "HashMap" and name in ("entries", "items", "iter"):
         return "write `for (k, v) in h { … }`, or `h.query(|_k, _v| true)` for a Map"
     if name in everyday.COPIES:
-        return everyday.COPIED
+        return "leave it out: a value is copied where it is assigned or passed"
     if kind == "Error" and name in ("Error", "getMessage", "what", "description"):
         return "use the field `message`"
     if kind == "Response" and lookup("String", name) is not None:

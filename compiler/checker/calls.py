@@ -43,6 +43,7 @@ from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .json_sizes import check_size
+from .lookalikes import unfilled_places
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .prompts import check_prompt
@@ -50,7 +51,7 @@ from .relations import ERRONEOUS, is_text
 from .schemas import instance_fault
 from .signatures import Formal
 from .standard import collection_arguments, std_call
-from .stores import FORMS
+from .stores import store_help
 from .tasks import race
 from .testing import refuse_test
 from .tools import private_tool_method
@@ -283,12 +284,13 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
         return c.report(
-            "E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = Memory::new();"
+            "E4501", node.span, "a memory is made by its declaration only",
+            help=f"at the top of the file, outside of functions: `memory log: Memory = {c.text(node)[1:-1]};`",
         )
     owner, _, member = name.partition("::")
     if owner in STORES and member:
         infer_all(c, node.arguments)
-        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[owner])
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=store_help(owner))
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)
@@ -306,6 +308,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = ConstructorCall(matched.values, matched.order, name)
     else:
         node.target = BuiltinCall(matched.values, matched.order, "", name)
+        unfilled_places(c, name, node.arguments)
         if name in ("assert_eq", "assert_ne"):
             lift_asserted(c, name, matched.values[0], matched.values[1], node.span)
     return found

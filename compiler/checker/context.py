@@ -35,7 +35,7 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
-from .mismatch import MILLISECONDS, explain, milliseconds_help, number_help
+from .mismatch import MILLISECONDS, branches_help, explain, milliseconds_help, number_help
 from .open_types import learn
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
@@ -59,6 +59,11 @@ class Expected(NamedTuple):
         return self.type is not None and is_complete(self.type)
 
 
+# What a `.` may follow without brackets.
+_SIMPLE = (
+    ast.PathExpr, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Call, ast.MethodCall, ast.StringLiteral, ast.ArrayExpr,
+    ast.MapExpr, ast.Propagate, ast.Interpolation, ast.IntLiteral,
+)  # fmt: skip
 FREE = Expected()
 DISCARD = Expected(used=False)
 
@@ -308,7 +313,7 @@ class Checker:
             if wider is None:
                 self.report(
                     code, node.span, f"the branches disagree: `{joined}` and `{found}`",
-                    help="convert one of them, or end each with `;`",
+                    help=branches_help(joined, found, self.text(node)[1:-1]),
                 )
                 return ERRONEOUS
             joined = wider
@@ -397,6 +402,12 @@ class Checker:
         if isinstance(node, (ast.For, ast.While)):
             return "the loop has no value; end with a value or `return`"
         return f"`nil` is a value of `{nilable(wanted)}`"
+
+    def operand(self, node: ast.Node, stand_in: str) -> str:
+        """A node as it is written, to be put before a `.` or into brackets; `stand_in` for what is long or needs brackets."""
+        written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
+        simple = isinstance(node, _SIMPLE) and len(written) <= 40 and "`" not in written
+        return written if simple else stand_in
 
     def text(self, node: ast.Node) -> str:
         """A node as it is written, for messages; long ones are cut."""

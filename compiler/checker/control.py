@@ -6,6 +6,7 @@ Must not know: patterns' rules beyond `check_pattern` and `irrefutable`; errors 
 from __future__ import annotations
 
 from .. import ast
+from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import Local
@@ -119,16 +120,33 @@ def _let(c: Checker, node: ast.Let) -> bool:
         bind_irrefutable(c, node.pattern, annotated)
         return found == NEVER
     found = c.infer(node.value)
+    if found == NIL:
+        _changed_in_place(c, node)
     if _waits(c, node, found):
         return False
     bind_irrefutable(c, node.pattern, _settled(c, node, found))
     return found == NEVER
 
 
+def _changed_in_place(c: Checker, node: ast.Let) -> None:
+    """L-4.7.23: `let ys = xs.sort();` binds nil, what was sorted is `xs`."""
+    value = node.value
+    if isinstance(value, ast.MethodCall) and isinstance(value.target, BuiltinCall) and value.target.mutates:
+        whole = c.operand(value.receiver, "the value")
+        message = f"{_bound(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
+        copy = f"let mut {_name(node.pattern)} = {whole};"
+        help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `{copy}`"
+        c.report("W0024", node.span, message, help=help)
+
+
+# Whose open side the first use says.
+WAITING = ("Array", "Map", "Set", "Stack", "Queue", "Option")
+
+
 def _waits(c: Checker, node: ast.Let, found: Type) -> bool:
-    """A variable for an Array or Map with an open side, whose type the first use says (L-3.2.8)."""
-    collection = isinstance(found, Generic) and found.name in ("Array", "Map") and found.is_open
-    if not (collection and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
+    """A variable for a collection or Option with an open side, whose type the first use says (L-3.2.8)."""
+    waiting = isinstance(found, Generic) and found.name in WAITING and found.is_open
+    if not (waiting and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
         return False
     bind_irrefutable(c, node.pattern, found)
     local = node.pattern.binding

@@ -13,6 +13,7 @@ from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, StructSymbol, Symbol
 from ..types import Nilable, Nominal, Tuple, Type
 from .constants import Fault, NotConstant, fold, size_of
 from .context import Checker, Expected, Target
+from .lookalikes import quoted_type
 from .ordering import in_order
 from .relations import ERRONEOUS
 from .types import alias_type, written_type
@@ -69,11 +70,12 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
         if name in seen:
             c.report(
                 "E2014", field.name.span, f"field `{name}` of `{owner}` is declared twice", first=seen[name],
-                help="remove or rename one of them",
+                help=f"remove {c.text(field)}, or rename it",
             )
             continue
         seen[name] = field.name.span
         found.append((name, written_type(c, field.type), field.default, False))
+        quoted_type(c, field)
     return found
 
 

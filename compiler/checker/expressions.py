@@ -76,7 +76,7 @@ from .pipelines import pipeline_type
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
 from .standard import std_function
-from .stores import FORMS
+from .stores import store_help
 from .testing import refuse_test
 from .tools import private_tool_method
 from .trait_calls import at_run_time, named_method, of_any
@@ -311,10 +311,11 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
         made = {"Some": option(given), "Ok": result(given, ANY), "Err": result(ANY, given)}[name]
         return Function((given,), made)
     if name.startswith("Memory::"):
-        return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
+        help = "at the top of the file, outside of functions: `memory log: Memory = Memory::new();`"
+        return c.report("E4501", node.span, "a memory is made by its declaration only", help=help)
     record, _, constructor = name.partition("::")
     if record in STORES and constructor:
-        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[record])
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=store_help(record))
     signature = function_value(c, node, name)
     if signature is not None:
         return signature

@@ -49,6 +49,8 @@ def _named(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
         label = argument.name.text if argument.name is not None else None
         if label is None or node.name.text == "keys" or label in seen or (keys is not None and label not in keys):
             help = listed("key parts", keys) if keys else None
+            if label is None and keys is not None and len(keys) > len(seen):
+                help = f"write `{[key for key in keys if key not in seen][0]}: {c.text(argument.value)[1:-1]}`"
             what = f"has no key part `{label}`" if label is not None and label not in seen else "names each argument once"
             c.report("E4505", argument.span, f"`{node.name.text}` {what}", help=help)
             infer_all(c, node.arguments[number + 1 :])

@@ -5,9 +5,12 @@ Must not know: plain calls' callee forms (`calls`).
 
 from __future__ import annotations
 
+import re
+
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitCall
+from ..resolver import everyday
 from ..resolver.memory import TIER_ARGUMENTS
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
@@ -212,7 +215,7 @@ def _field_call(c: Checker, node: ast.MethodCall) -> Type:
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     _may_change(node)
-    help = _joined(c, node, receiver) or _inside_help(receiver, node.name.text)
+    help = _joined(c, node, receiver) or _inside_help(receiver, node.name.text) or _written(c, node, receiver)
     help = help or _method_help(c, receiver, node.name.text, node.span)
     return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
 
@@ -222,6 +225,19 @@ def _joined(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
     if node.name.text != "join" or not is_text(receiver) or len(node.arguments) != 1:
         return None
     return f"write `{c.text(node.arguments[0].value)[1:-1]}.join({c.text(node.receiver)[1:-1]})`"
+
+
+def _written(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
+    """A method of another language whose form here holds its receiver and its arguments."""
+    help = everyday.WRITTEN.get((kind_of(receiver), node.name.text, len(node.arguments)))
+    if help is None and node.name.text in everyday.COPIES and not node.arguments and kind_of(receiver) != "Any":
+        help = everyday.COPIED
+    if help is None:
+        return None
+    whole = {"String": "text", "Array": "xs"}.get(kind_of(receiver), "d")
+    values = [c.operand(argument.value, "…") for argument in node.arguments]
+    named = {"{x}": c.operand(node.receiver, whole), **dict(zip(("{a}", "{b}"), values, strict=False))}
+    return re.sub(r"\{[xab]\}", lambda found: named[found[0]], help)
 
 
 def _inside_help(receiver: Type, name: str) -> str | None:

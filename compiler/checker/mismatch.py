@@ -25,6 +25,7 @@ from ..types import (
     Type,
     Union,
     array,
+    error,
 )  # fmt: skip
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
@@ -113,7 +114,11 @@ def generic_name(type_: Type) -> str:
     return type_.name if isinstance(type_, Generic) else ""
 
 
-TEXT_FOR_ERROR = "use `throw`, or make an error: `RuntimeError::new(…)`"
+def text_for_error(wanted: Type) -> str:
+    """For a text where an error is expected: `throw` makes a RuntimeError of it, which not every family takes."""
+    if wanted in (error("Error"), error("RuntimeError")):
+        return "use `throw`, or make an error: `RuntimeError::new(…)`"
+    return f"make an error: `{wanted}::new(…)`"
 
 
 def _is_text_for_error(found: Type, wanted: Type) -> bool:
@@ -140,6 +145,15 @@ def milliseconds_help(node: ast.Expr, text: str) -> str:
     return f"it counts milliseconds: `({text} * 1000.0) as Int`"
 
 
+def branches_help(joined: Type, found: Type, written: str) -> str:
+    """What makes two branches agree, where one of them is a text; `written` is the one of type `found`."""
+    simple = not any(isinstance(type_, (Generic, Nilable)) for type_ in (joined, found))
+    if STRING not in (joined, found) or not simple:
+        return "convert one of them, or end each with `;`"
+    shown = joined == STRING and not set(written) & set("\"…{")
+    return f"make both a String: `\"${{{written if shown else '…'}}}\"`, or end each with `;`"
+
+
 def explain(found: Type, wanted: Type) -> str | None:
     """What usually helps when `found` stands where `wanted` is expected."""
     match found, wanted:
@@ -154,11 +168,13 @@ def explain(found: Type, wanted: Type) -> str | None:
         case Generic(name="Option", arguments=(Open(),)), Nilable():
             return f"write `nil` in place of `None`: {ABSENCE_OF_NILABLE}"
         case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
-            return TEXT_FOR_ERROR
+            return text_for_error(wanted.arguments[1])
+        case Generic(name="Result"), Generic(name="Result") if found.arguments[1] == wanted.arguments[1]:
+            return explain(found.arguments[0], wanted.arguments[0])
         case _, Nominal(kind="trait"):
             return f"write `impl {wanted} for {found} {{ … }}`"
         case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
-            return TEXT_FOR_ERROR
+            return text_for_error(wanted)
         case Generic(name="Option"), Nilable() if found.arguments[0] == wanted.inner:
             return f"write `… ?? nil`: {ABSENCE_OF_NILABLE}"
         case Generic(name="Result"), Nominal() if found.arguments[0] == RESPONSE and wanted.kind == "schema":
@@ -167,7 +183,9 @@ def explain(found: Type, wanted: Type) -> str | None:
             return f"write `.execute_with_schema<{wanted}>(…)?` for a schema, `.execute(…)?.text` for its text"
         case _, Generic(name="Array") if wanted == array(MESSAGE) and found == STRING:
             return "write `.execute(…)`, which takes a String"
-        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY) and not isinstance(found, Generic):
+        case Generic(name="Array" | "Option" | "Result"), Generic(name="Array"):
+            return None
+        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY):
             return "write it in brackets: `[…]`"
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
             return f"write `… ?? {default_of(wanted)}` for a default, `…?` to hand the absence on, or `match`"
@@ -189,4 +207,6 @@ def explain(found: Type, wanted: Type) -> str | None:
         return "cast it: `as Int` drops the fraction, `.round()` rounds"
     if wanted in (INT, FLOAT) and found == STRING:
         return number_help(None, wanted)
+    if isinstance(wanted, Nilable):
+        return explain(found, wanted.inner)
     return None

@@ -1,4 +1,4 @@
-"""Variables whose first value leaves a type open: `let mut xs = [];`, and the uses that say it (L-3.2.8).
+"""Variables whose first value leaves a type open: `let mut xs = [];`, `let mut best = None;`, and the uses that say it (L-3.2.8).
 
 Hands on `learn` and what it is made of. Must not know: where uses stand (`context`, `places`, `methods`), what is reported.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import Local
-from ..types import NEVER, STRING, Generic, Nilable, Open, Tuple, Type, array, map_
+from ..types import ANY, NEVER, NIL, STRING, Generic, Nilable, Open, Tuple, Type, array, map_, option
 from .relations import close, generic
 
 
@@ -55,6 +55,8 @@ def filled(known: Type, found: Type) -> Type:
         return found
     while isinstance(found, Nilable) or (generic(found, "Option") and not generic(known, "Option")):
         found = found.inner if isinstance(found, Nilable) else found.arguments[0]  # type: ignore[attr-defined]
+    if generic(known, "Option") and not generic(found, "Option") and found not in (ANY, NIL):
+        found = option(found)  # L-3.3.6
     match known, found:
         case Generic(), Generic() if known.name == found.name:
             return Generic(known.name, tuple(map(filled, known.arguments, found.arguments)))

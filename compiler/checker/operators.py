@@ -5,12 +5,14 @@ Must not know: places, calls.
 
 from __future__ import annotations
 
+import re
+
 from .. import ast
 from ..symbols import StructSymbol
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .comparisons import comparable, lift
 from .context import FREE, Checker, Expected, ExpressionRule
-from .mismatch import absent_help, condition_help, negated_help
+from .mismatch import absent_help, condition_help, negated_help, number_help
 from .propagation import cast_fails
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
@@ -53,6 +55,15 @@ JOINING = {
 }  # fmt: skip
 
 
+def _with_operands(c: Checker, node: ast.Expr, form: str) -> str:
+    """The form with the operands in the place of its names."""
+    if not isinstance(node, ast.Binary):
+        return form
+    named = {"xs": c.operand(node.left, "xs"), "ys": c.operand(node.right, "ys")}
+    named |= {"a": c.operand(node.left, "a"), "b": c.operand(node.right, "b")}
+    return re.sub(r"\b(xs|ys|a|b)\b", lambda found: named[found[0]], form)
+
+
 def kind_name(type_: Type) -> str:
     return type_.name if isinstance(type_, Generic) else ""
 
@@ -74,13 +85,15 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
     elif help is None and NIL in (left, right):
         help = "a function without `-> T` returns nothing, which is `nil`"
     elif help is None and operator == "*" and is_text(left) and right == INT:
-        help = "write `.repeat(n)`"
+        literal = node.left.value if isinstance(node, ast.Binary) and isinstance(node.left, ast.StringLiteral) else ""
+        number = number_help(literal, INT) if literal.isdecimal() else None
+        help = number or f"write `{_with_operands(c, node, 'xs.repeat(ys)')}`"
     elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
         help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
     elif help is None and operator in ORDER and left == BOOL:
         help = _chained_help(c, node)
     elif help is None and (joined := JOINING.get((operator, kind_name(left)))) is not None:
-        help = f"write `{joined}`"
+        help = f"write `{_with_operands(c, node, joined)}`"
     elif help is None and operator == "||" and BOOL not in (left, right):
         help = "`||` takes Bools; for a default write `if x == \"\" { default } else { x }`, of what may be absent `x ?? default`"
     elif help is None and operator in LOGIC:

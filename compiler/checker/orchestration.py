@@ -60,7 +60,10 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     keys = {*(entry.key.text for entry in node.entries), *given}
     keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
     if "provider" not in known and "provider" not in keys:
-        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=f"one of {', '.join(PROVIDERS)}")
+        likely = "custom" if "base_url" in keys else "openai"
+        others = ", ".join(f'"{one}"' for one in PROVIDERS if one != likely)
+        help = f'add `provider: "{likely}"`; others are {others}'
+        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=help)
     if known.get("provider") == "custom" and "base_url" not in keys:
         c.report(
             "E4002", node.name.span, f"{owner} lacks `base_url`, which a custom provider needs",

@@ -86,10 +86,19 @@ def matches_nil_only(node: ast.Pattern) -> bool:
 
 
 def cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type) -> None:
-    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=_arms_of(type_))
+    help = _inside_arm(c, node, type_) or _arms_of(node, type_)
+    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=help)
 
 
-def _arms_of(type_: Type) -> str:
+def _inside_arm(c: Checker, node: ast.Pattern, type_: Type) -> str | None:
+    """A literal where a value of it may be absent: `Some("a")`."""
+    if not isinstance(node, ast.LiteralPattern) or node.value is None or not isinstance(type_, Generic):
+        return None
+    around = {"Option": "Some", "Result": "Ok"}.get(type_.name)
+    return f"write `{around}({c.text(node)[1:-1]})`" if around else None
+
+
+def _arms_of(node: ast.Pattern, type_: Type) -> str:
     """The patterns of a type that has parts, to be written as they stand."""
     match type_:
         case Generic(name="Result"):
@@ -104,6 +113,8 @@ def _arms_of(type_: Type) -> str:
             return "write `[first, ..]`, or a name for the whole"
         case Simple(name="Bool"):
             return "write `true` or `false`"
+        case Simple() if isinstance(node, (ast.TuplePattern, ast.ArrayPattern, ast.StructPattern)):
+            return f"`{type_}` has no parts: write one name"
         case Simple():
             return "write a value of it, a range `1..=5`, or a name for the whole"
     return "write a name for the whole, or its variants and fields"

@@ -290,8 +290,17 @@ def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
         if is_text(receiver) or receiver in (RANGE, BYTES) or inner.index.type == RANGE:
             c.report(
                 "E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned",
-                help="make a new value and assign the whole",
+                help=_whole_help(c, inner, receiver),
             )
+
+
+def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
+    """The assignment of the whole, for one character of a String."""
+    text = c.operand(place.receiver, "s")
+    if is_text(receiver) and isinstance(place.index, ast.IntLiteral):
+        at = place.index.value
+        return f'write `{text} = {text}[..{at}] + "…" + {text}[{at + 1}..]`'
+    return "make a new value and assign the whole"
 
 
 def root_of(place: ast.Expr) -> ast.Expr:

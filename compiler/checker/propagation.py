@@ -14,6 +14,7 @@ from .context import Checker, Expected, ExpressionRule, Raise, Target
 from .emits import answer_in
 from .families import foreign_error, never_caught
 from .implementing import implementations_of, implements
+from .mismatch import default_of
 from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
 from .types import written_type
 
@@ -166,8 +167,16 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if found == ANY:
         _leave_unknown(c, node)
         return ANY
-    help = "use `??` with a default" if isinstance(found, Nilable) else "drop the `?`"
+    help = "drop the `?`"
+    if isinstance(found, Nilable):
+        help = f"write `({c.operand(node.operand, '…')} ?? {default_of(found.inner)})`, or `match` on it"
+    elif found == NIL and isinstance(node.operand, ast.Call) and _is_emit(node.operand):
+        help = f"for the answer of the host write `await {c.text(node.operand)[1:-1]}?`"
     return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
+
+
+def _is_emit(node: ast.Call) -> bool:
+    return isinstance(node.callee, ast.PathExpr) and node.callee.segments[-1].text == "emit"
 
 
 def results_in(type_: Type) -> list[tuple[Type, ...]]:

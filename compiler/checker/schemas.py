@@ -14,6 +14,7 @@ from .context import Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .generics import parts_in
+from .lookalikes import quoted_type
 from .relations import ERRONEOUS, generic, is_text
 from .types import written_type
 
@@ -31,7 +32,7 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
         if name in seen:
             c.report(
                 "E4021", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name],
-                help="remove or rename one of them",
+                help=f"remove {c.text(field)}, or rename it",
             )
             continue
         seen[name] = field.name.span
@@ -51,6 +52,7 @@ def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: li
 def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
     """A field that may be absent holds an Option (O-2.2, O-2.15)."""
     written = written_type(c, field.type)
+    quoted_type(c, field)
     optional = field.optional or (symbol.partial and field.default is None)
     if field.default is None and generic(written, "Option"):
         return field.name.text, written, None, True

@@ -16,6 +16,14 @@ from .types import written_type
 HASHMAP_FORM = "hashmap h: HashMap<String, Int> = HashMap::new();"
 LEDGER_FORM = "ledger l: Ledger = Ledger::new();"
 FORMS = {"HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_FORM, "LedgerRef": LEDGER_FORM}
+
+
+def store_help(name: str) -> str:
+    """For a constructor inside a function."""
+    local = "; a Map of this function alone is `let mut m = {};`" if name in ("HashMap", "HashMapRef") else ""
+    return f"at the top of the file, outside of functions: `{FORMS[name]}`{local}"
+
+
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 

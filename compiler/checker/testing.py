@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import AgentSymbol, FunctionSymbol, McpSymbol, ModelSymbol, TestInfo, ToolSymbol
+from ..symbols import AgentSymbol, BuiltinSymbol, FunctionSymbol, McpSymbol, ModelSymbol, TestInfo, ToolSymbol
 from ..types import ANY, STRING, Generic, Type, array, map_
 from .config import duplicates, unknown_key
 from .context import FREE, Checker, Expected
@@ -18,7 +18,7 @@ from .declarations import at_module_level, folded
 from .decorators import Checked
 from .relations import ERRONEOUS
 from .scripted import check_script
-from .tool_mocks import check_mock
+from .tool_mocks import check_free_answer, check_mock
 
 # What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run
 # checks (O-8.19 to O-8.22).
@@ -92,18 +92,27 @@ def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:
         c.report("E4073", span, f"`{symbol.name}` is a test; nothing calls it", help="move what is shared into a function")
 
 
+def answers_emits(node: ast.Mock) -> bool:
+    """Whether it stands in for the host that answers awaited emits (O-8.27)."""
+    return isinstance(node.target, BuiltinSymbol) and node.target.name == "emit"
+
+
 def mock(c: Checker, node: ast.Mock) -> None:
-    """O-8.14: a statement of tests, for a model, an agent or a tool."""
+    """O-8.14: a statement of tests, for a model, an agent, a tool or the host."""
     name = node.name.text
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
-    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)):
-        help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool or mcp server"
+    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)) and not answers_emits(node):
+        help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool, mcp server, or `emit`"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
     duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
     if isinstance(node.target, (ToolSymbol, McpSymbol)):
         check_mock(c, node, node.target)
+        return
+    if answers_emits(node):
+        for entry in node.config:
+            check_free_answer(c, entry.value, ANY)
         return
     for entry in node.config:
         _entry(c, f"mock `{name}`", entry, fields)

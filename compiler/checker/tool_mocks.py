@@ -1,10 +1,13 @@
-"""Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`. Must not know: mocks of models, what a mock answers."""
+"""Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`, and `check_free_answer` for answers without a signature.
+
+Must not know: mocks of models, what a mock answers.
+"""
 
 from __future__ import annotations
 
 from .. import ast
 from ..symbols import FunctionSymbol, McpSymbol, ToolSymbol
-from ..types import ANY, STRING, Function, map_
+from ..types import ANY, STRING, Function, Type, map_
 from .config import unknown_key
 from .context import Checker, Expected
 from .relations import ERRONEOUS, generic
@@ -16,7 +19,7 @@ def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None
     for entry in node.config:
         method = methods.get(entry.key.text)
         if isinstance(tool, McpSymbol) and not tool.methods:
-            _check_free_answer(c, entry.value)
+            check_free_answer(c, entry.value, map_(STRING, ANY))
         elif method is None:
             unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
             c.infer(entry.value)
@@ -24,9 +27,12 @@ def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None
             _check_answer(c, entry.key.text, entry.value, method)
 
 
-def _check_free_answer(c: Checker, value: ast.Expr) -> None:
-    """Of a server without signatures: a closure takes the arguments as one Map."""
-    c.infer(value, Expected(Function((map_(STRING, ANY),), ANY)) if isinstance(value, ast.Closure) else Expected())
+def check_free_answer(c: Checker, value: ast.Expr, taken: Type) -> None:
+    """Where no signature is: a closure takes one value, of a server the arguments as a Map, of an emit the payload."""
+    found = c.infer(value, Expected(Function((taken,), ANY)) if isinstance(value, ast.Closure) else Expected())
+    if isinstance(found, Function) and len(found.parameters) != 1:
+        message = f"what answers takes 1 argument, not {len(found.parameters)}"
+        c.report("E4004", value.span, message, help="write `|given| …`, or `|_| …`")
 
 
 def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol) -> None:

@@ -10,7 +10,7 @@ from ...vm.builtins import Row
 from ...vm.schema import tool_name
 from .. import ast
 from ..decisions import BuiltinCall
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from ..symbols import FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
 from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, OPEN, TOOL_REF, Nilable, Nominal, Type
@@ -148,7 +148,7 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
         if name not in parameters:
             c.report(
                 "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
-                help=did_you_mean(name, parameters) or "name one of its parameters",
+                help=did_you_mean(name, parameters) or listed("its parameters", [*parameters]) or "remove it: there are none",
             )
         elif name in texts:
             c.report(
@@ -221,13 +221,18 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
         if tool is not None:
             found.append(tool)
         elif type_ == KEYED_MEMORY:
-            without_key(c, item)
+            memory = item.binding if isinstance(item, ast.PathExpr) else None
+            keys = memory.keys if isinstance(memory, MemorySymbol) else None
+            key = ", ".join(f"{key}: …" for key in keys or ("…",))
+            without_key(c, item, f"give it by call: `{model.name}.with_tools([{c.operand(item, '…')}.key({key})])`")
         elif isinstance(item, ast.PathExpr) and isinstance(item.binding, MemorySymbol):
             refuse_attaching(c, item, model, item.binding, writes=False)
             check_wire_name(c, tool_name(item.binding.name, "remember"), item.span)
             found.append(item.binding)
         elif type_ is not ERRONEOUS:
-            c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`", help="write `tools: [Name]`")
+            by_call = f"give it by call: `{model.name}.with_tools([{c.operand(item, '…')}])`"
+            help = by_call if type_ == MEMORY else "write `tools: [Name]`"
+            c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`", help=help)
     return found
 
 

@@ -153,9 +153,10 @@ class Generator:
         e.emit("DUP")
         e.emit("IS_ERR")
         e.jump("JUMP_UNLESS", sound)
+        e.emit("DUP")
         e.emit("UNWRAP")
         self.coerce(decisions.ToMessage())
-        e.emit("ERR")
+        e.emit("ERR_FROM")  # with the way it came (L-5.11.3)
         e.mark(sound, depth)
 
     def _from_option(self) -> None:

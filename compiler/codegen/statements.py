@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...vm.builtins.testing import AWAITED
 from ...vm.bytecode.opcodes import OPCODES
 from .. import ast, symbols
 from .. import types as t
@@ -49,7 +50,8 @@ def mock(g: Generator, node: ast.Mock) -> None:
     if isinstance(node.target, (symbols.ToolSymbol, symbols.McpSymbol)):
         g.emitter.emit(*g.module.tool_handle(node.target))
     else:
-        g.emitter.emit("CONST", g.module.pool.string(g.module.names[node.target]))
+        name = AWAITED if isinstance(node.target, symbols.BuiltinSymbol) else g.module.names[node.target]
+        g.emitter.emit("CONST", g.module.pool.string(name))
     for entry in node.config:
         g.emitter.emit("CONST", g.module.pool.string(entry.key.text))
         g.bound(entry.value)

@@ -23,9 +23,24 @@ FAMILY.same("expr : postfix", "postfix : primary")
 @rule("expr : expr {EQ PLUSEQ MINUSEQ STAREQ SLASHEQ PERCENTEQ} expr")
 def assignment(p: Reduction) -> ast.Assign:
     if not _is_place(p[1]):
-        help = "write `==` to compare" if p[2] == "=" else None
+        help = _copied_help(p[1]) or ("write `==` to compare" if p[2] == "=" else None)
         p.context.error("E0104", p[1].span, "the left side of an assignment is not a place", help)
     return ast.Assign(p.span, p[2], p[1], p[3])
+
+
+def _copied_help(node: ast.Expr) -> str | None:
+    """For `orders.get("a").price = 1`: what a call gives is a copy."""
+    inner = node
+    while isinstance(inner, (ast.GroupExpr, ast.Propagate, ast.FieldAccess, ast.TupleAccess, ast.Index)):
+        if isinstance(inner, ast.GroupExpr):
+            inner = inner.inner
+        else:
+            inner = inner.operand if isinstance(inner, ast.Propagate) else inner.receiver
+    if not isinstance(inner, (ast.MethodCall, ast.Call)) or inner is node:
+        return None
+    if isinstance(inner, ast.MethodCall) and inner.name.text == "get":
+        return "`get` gives a copy: `let mut found = ….get(…)?;`, change `found`, put it back with `….set(…, found);`"
+    return "a call gives a copy: put it into a `let mut` first"
 
 
 def _is_place(node: ast.Expr) -> bool:

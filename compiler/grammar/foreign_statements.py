@@ -33,6 +33,11 @@ def _export(place: ErrorPlace) -> str:
     return f"write `pub {place.text(at)} {name}`" if name else "write `pub` before the declaration"
 
 
+def _class(place: ErrorPlace) -> str:
+    name = place.text() if place.kind() == "IDENT" else "Name"
+    return f"write its data as `struct {name} {{ … }}`, its methods as `impl {name} {{ fn m(self) {{ … }} }}`"
+
+
 def _declared(keyword: str) -> Callable[[ErrorPlace], str]:
     def rule(place: ErrorPlace) -> str:
         return f"use `{keyword}`: `{keyword} {place.text()} …`" if place.kind() == "IDENT" else f"use `{keyword}`"
@@ -135,7 +140,7 @@ def _try(place: ErrorPlace) -> str:
 _WORDS: dict[str, Callable[[ErrorPlace], str]] = {
     **dict.fromkeys(("import", "from", "include", "require"), _import),
     "export": _export,
-    "class": _declared("struct"),
+    "class": _class,
     "interface": _interface,
     "protocol": _declared("trait"),
     **dict.fromkeys(("def", "func", "fun", "function"), _declared("fn")),

@@ -8,13 +8,14 @@ from __future__ import annotations
 # Methods: candidates, of which the first that the receiver has is offered.
 METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("length", "size", "count"), ("len",)),
-    **dict.fromkeys(("append", "push_back"), ("push",)),
-    **dict.fromkeys(("put", "insert", "add"), ("push", "set", "append")),
+    **dict.fromkeys(("append", "push_back"), ("push", "enqueue")),
+    **dict.fromkeys(("put", "insert", "add"), ("push", "set", "append", "insert", "enqueue")),
     "items": ("entries",),
     **dict.fromkeys(("contains", "has_key", "contains_key", "containsKey", "hasOwnProperty"), ("has",)),
     **dict.fromkeys(("has", "includes"), ("contains", "has")),
     **dict.fromkeys(("remove", "del"), ("delete", "remove")),
-    "push": ("append",),
+    "push": ("append", "enqueue", "insert"),
+    **dict.fromkeys(("popleft", "shift", "poll", "pop_front"), ("dequeue",)),
     **dict.fromkeys(("upper", "toUpperCase", "uppercase"), ("to_upper",)),
     **dict.fromkeys(("lower", "toLowerCase", "lowercase"), ("to_lower",)),
     **dict.fromkeys(("strip", "trim_space"), ("trim",)),
@@ -24,13 +25,11 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("endsWith", "endswith"), ("ends_with",)),
     **dict.fromkeys(("toString", "str"), ("to_string",)),
     **dict.fromkeys(("indexOf", "find", "index"), ("index_of",)),
-    **dict.fromkeys(("substr", "slice"), ("substring",)),
     **dict.fromkeys(("flatMap", "flatten"), ("flat_map",)),
     "fold": ("reduce",),
     **dict.fromkeys(("extend", "push_all", "plus"), ("concat",)),
     **dict.fromkeys(("charAt", "char_at", "at"), ("get",)),
-    "reversed": ("reverse", "rev"),
-    "sorted": ("sort",),
+    "reversed": ("rev",),
     **dict.fromkeys(("step", "by"), ("step_by",)),
     **dict.fromkeys(
         ("ask", "call", "run", "exec", "invoke", "generate", "complete", "completion", "completions", "prompt", "send", "query"),
@@ -57,12 +56,38 @@ FORMS = {
     **dict.fromkeys(("match", "search", "test"), 'write `std::regex::is_match(r#"…"#, text)`'),
     **dict.fromkeys(("extend", "addAll"), "write `xs = xs.concat(ys);`"),
 }
+# Methods with their receiver `{x}` and their arguments `{a}` and `{b}`, by the kind of the receiver and the number of arguments.
+_PREFIX = "write `if {x}.starts_with({a}) { {x}[{a}.len()..] } else { {x} }`"
+_SUFFIX = "write `if {x}.ends_with({a}) { {x}[..{x}.len() - {a}.len()] } else { {x} }`"
+_ONCE = "write `match {x}.index_of({a}) { Some(at) => ({x}[..at], {x}[at + {a}.len()..]), None => ({x}, \"\") }`"
+_LEFT = "write `std::fmt::pad_left({x}, {a})`, or `std::fmt::format(\"{:>8}\", [{x}])`"
+_RIGHT = "write `std::fmt::pad_right({x}, {a})`, or `std::fmt::format(\"{:<8}\", [{x}])`"
+_REVERSED = "`reverse` changes what it is called on: `let mut reversed = {x}; reversed.reverse();`"
+WRITTEN: dict[tuple[str, str, int], str] = {
+    ("Array", "sorted", 0): "`sort` changes what it is called on: `let mut sorted = {x}; sorted.sort();`",
+    **dict.fromkeys((("Array", name, 0) for name in ("reversed", "rev", "toReversed")), _REVERSED),
+    **dict.fromkeys((("String", name, 1) for name in ("slice", "substr")), "write `{x}[{a}..]`"),
+    **dict.fromkeys((("String", name, 2) for name in ("slice", "substr")), "write `{x}[{a}..{b}]`"),
+    **dict.fromkeys((("Array", name, 2) for name in ("slice", "subarray")), "write `{x}[{a}..{b}]`"),
+    **dict.fromkeys((("Array", name, 1) for name in ("slice", "skip", "drop")), "write `{x}[{a}..]`"),
+    **dict.fromkeys((("Array", name, 1) for name in ("take", "head")), "write `{x}[..{a}]`"),
+    **dict.fromkeys((("String", name, 1) for name in ("strip_prefix", "removeprefix", "trim_prefix", "TrimPrefix")), _PREFIX),
+    **dict.fromkeys((("String", name, 1) for name in ("strip_suffix", "removesuffix", "trim_suffix", "TrimSuffix")), _SUFFIX),
+    **dict.fromkeys((("String", name, 1) for name in ("split_once", "partition")), _ONCE),
+    **dict.fromkeys((("String", name, 1) for name in ("pad_left", "padStart", "rjust", "pad_start")), _LEFT),
+    **dict.fromkeys((("String", name, 1) for name in ("pad_right", "padEnd", "ljust", "pad_end")), _RIGHT),
+    **dict.fromkeys(
+        ((kind, name, 2) for kind in ("Map", "HashMap") for name in ("get_or", "getOrDefault", "get_or_default", "setdefault")),
+        "write `{x}.get({a}) ?? {b}`",
+    ),
+}  # fmt: skip
 # Methods that copy or borrow elsewhere: of every value.
 COPIES = frozenset((
     "clone", "cloned", "clone_from", "copy", "copied", "deepcopy", "to_owned", "into", "as_str", "as_ref", "as_mut", "borrow",
     "borrow_mut", "to_vec",
 ))  # fmt: skip
-COPIED = "leave it out: a value is copied where it is assigned or passed"
+COPIED = "write `{x}`: a value is copied where it is assigned or passed"
+_CALLS = ("execute", "execute_with_schema", "stream", "chat")
 # Arguments of functions elsewhere that have no such parameter here, by the function.
 ARGUMENTS: dict[tuple[str, str], str] = {
     ("print", "end"): "leave it out: `print` writes no line end, `println` does",
@@ -71,6 +96,17 @@ ARGUMENTS: dict[tuple[str, str], str] = {
     **dict.fromkeys((("print", "file"), ("println", "file")), "write `std::log::error(x)`, which goes to stderr"),
     **dict.fromkeys((("sort", "key"), ("sorted", "key")), "write `xs.sort_by(|a, b| a.len() - b.len())`, your key for `len()`"),
     **dict.fromkeys((("sort", "reverse"), ("sorted", "reverse")), "write `xs.sort(); xs.reverse();`"),
+    **dict.fromkeys(((call, "memory") for call in _CALLS), "write `M.with_memory(log).execute(…)`"),
+    **dict.fromkeys(((call, "tools") for call in _CALLS), "write `M.with_tools([T]).execute(…)`"),
+    **dict.fromkeys(((call, "context") for call in _CALLS), "write `M.with_context(v).execute(…)`"),
+    **dict.fromkeys(((call, "schema") for call in _CALLS), "write `M.execute_with_schema<T>(…)`"),
+    **{
+        (call, field): f"it is a field of the model: `model M {{ …, {field}: … }}`"
+        for call in _CALLS
+        for field in ("temperature", "max_tokens", "top_p", "system_prompt", "base", "provider", "stop_sequences")
+    },
+    **dict.fromkeys(((call, "system") for call in _CALLS), "it is a field of the model: `model M { …, system_prompt: \"…\" }`"),
+    **dict.fromkeys(((call, "model") for call in _CALLS), "it is a field of the model: `model M { …, base: \"…\" }`"),
 }
 
 _BOUND = "`.retain(n)` keeps the newest n messages, `.window(n)` sends only the newest n"
@@ -123,6 +159,11 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(("void", "Void", "null", "Null", "None", "nil", "unit", "Unit", "undefined"), "`Nil`"),
     **dict.fromkeys(("any", "unknown", "dynamic"), "`Any`"),
     **dict.fromkeys(("Optional", "Maybe"), "`T?` or `Option<T>`"),
+    **dict.fromkeys(
+        ("date", "Date", "datetime", "DateTime", "Timestamp", "timestamp", "Instant"),
+        "`std::date::DateTime`; in the schema of a reply `String`, which `std::date::parse` reads",
+    ),
+    **dict.fromkeys(("Decimal", "decimal", "Money", "BigDecimal"), "`Float`, or `Int` for a number of cents"),
     **dict.fromkeys(("Exception", "error", "BaseException"), "`Error`"),
     **dict.fromkeys(
         ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "IOError", "OSError", "RangeError"),
@@ -186,8 +227,9 @@ NAMES: dict[str, str] = {
     "sorted": _SORTED,
     "reversed": "turn a copy round: `let mut ys = xs; ys.reverse();`; a range: `(a..b).rev()`",
     "sum": "write `xs.sum()`",
+    "round": "write `x.round()`; to so many digits `std::fmt::number(x, decimals: 2)`, a text",
     **dict.fromkeys(
-        ("max", "min", "abs", "round", "floor", "ceil", "sqrt", "pow"), "write `std::math::{name}(…)`, or a method: `x.{name}(…)`"
+        ("max", "min", "abs", "floor", "ceil", "sqrt", "pow"), "write `std::math::{name}(…)`, or a method: `x.{name}(…)`"
     ),
     "enumerate": "write `xs.enumerate()`",
     "zip": "write `xs.zip(ys)`",
@@ -206,7 +248,7 @@ NAMES: dict[str, str] = {
     "Object": "write `d.keys()`, `d.values()` or `d.entries()`",
     "errors": 'make an error: `RuntimeError::new("…")`',
     "strconv": _TO_INT,
-    **dict.fromkeys(("iota",), "write each constant with its value"),
+    **dict.fromkeys(("iota",), "write each constant with its value: `= 0`"),
     "super": "there is no inheritance; call the function of the field that holds it",
     **dict.fromkeys(("hasattr", "getattr"), 'ask a map: `d.has("…")`, `d.get("…")`'),
     **dict.fromkeys(("next",), "write `xs.first()`"),
@@ -232,6 +274,13 @@ def everyday_name(name: str) -> str | None:
     return help.replace("{name}", name) if help is not None else None
 
 
-def everyday_type(name: str) -> str | None:
-    """The help for a type written as elsewhere."""
-    return f"write {TYPES[name]}" if name in TYPES else None
+def everyday_type(name: str, arguments: list[str] | None = None) -> str | None:
+    """The help for a type written as elsewhere, with its arguments as they stand."""
+    if name not in TYPES:
+        return None
+    help = f"write {TYPES[name]}"
+    if arguments and len(arguments) == 1:
+        return help.replace("<T>", f"<{arguments[0]}>").replace("`T?`", f"`{arguments[0]}?`")
+    if arguments and len(arguments) == 2:
+        return help.replace("<String, T>", f"<{', '.join(arguments)}>").replace("<K, V>", f"<{', '.join(arguments)}>")
+    return help

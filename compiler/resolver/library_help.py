@@ -27,6 +27,7 @@ MEMBERS: dict[str, dict[str, str]] = {
     "env": {**dict.fromkeys(("var", "getenv"), "get"), **dict.fromkeys(("environ", "env"), "get"), "vars": "all", "argv": "args"},
     "regex": {**dict.fromkeys(("match", "search", "test"), "is_match"), "findall": "find_all", "sub": "replace"},
     "time": {"time": "now_ms"},
+    "io": {**dict.fromkeys(("readline", "input", "read", "stdin"), "read_line"), "read_to_string": "read_all"},
     "math": {"randint": "random_int", "ceiling": "ceil"},
     "fmt": {**dict.fromkeys(("Sprintf", "sprintf"), "format")},
     "string": {
@@ -36,11 +37,24 @@ MEMBERS: dict[str, dict[str, str]] = {
 }
 
 
+# What is no function here, and why none is needed.
+_EXIT = 'return from `main`; for a failure `return Err(RuntimeError::new("…"))`'
+WITHOUT: dict[tuple[str, str], str] = {
+    **dict.fromkeys((("io", "flush"), ("io", "stdout")), "leave it out: what is printed goes out at once"),
+    **dict.fromkeys((("env", "exit"), ("env", "abort"), ("process", "exit"), ("process", "abort")), _EXIT),
+    **dict.fromkeys(
+        (("math", name) for name in ("choice", "sample")), "write `xs[std::math::random_int(0, xs.len() - 1)]` for one of `xs`"
+    ),
+}
+
+
 def library_help(head: str, member: str) -> str | None:
     """For `head::member` or `head.member` where `head` is not declared."""
     module = head if head in STD_MODULES else MODULES.get(head)
     if module is None:
         return None
+    if (module, member) in WITHOUT:
+        return WITHOUT[module, member]
     known = _member(module, member)
     call = f"`{module}::{known}(…)`" if known is not None else f"`{module}::…`"
     offers = "" if known is not None else f"; its {offers_help(module, member)}"
@@ -49,6 +63,8 @@ def library_help(head: str, member: str) -> str | None:
 
 def offers_help(module: str, member: str) -> str | None:
     """For a function that a module does not have, and for a module that the library does not have."""
+    if (module, member) in WITHOUT:
+        return WITHOUT[module, member]
     known = _member(module, member)
     if known is not None:
         return f"use `{known}`"

@@ -129,7 +129,7 @@ def warn_unused_imports(r: Resolver) -> None:
     for one in r.imports:
         if not one.used and not one.public:
             what = f"{written(one.path)}::*" if one.name.text == "*" else one.name.text
-            r.report("W0002", one.name.span, f"unused import `{what}`", help="remove it")
+            r.report("W0002", one.name.span, f"unused import `{what}`", help=f"remove `{what}` from its `use`")
 
 
 # ---------------------------------------------------------------- order

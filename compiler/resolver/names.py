@@ -305,13 +305,21 @@ def unresolved(
     if elsewhere is not None:
         help = elsewhere
     elif unknown is path[0]:
-        help = (library_help(unknown.text, path[1].text) if len(path) > 1 else None) or help or tried
+        help = (library_help(unknown.text, path[1].text) if len(path) > 1 else None) or help or _undeclared_type(path) or tried
     elif path[0].text == "crate" and unknown is path[1] and len(path) > 2:
         help = help or tried
     else:
         help = help or offered or f"declare `{unknown.text}` there"
     r.report("E1004", unknown.span, f"unresolved path `{written(path)}`: unknown `{unknown.text}`", help=help)
     return None
+
+
+def _undeclared_type(path: list[ast.Ident]) -> str | None:
+    """For `Wish::Refund` of which nothing is declared."""
+    head, last = path[0].text, path[-1].text
+    if len(path) != 2 or not head[:1].isupper() or not last[:1].isupper():
+        return None
+    return f"declare `enum {head} {{ {last}, … }}`; a string union holds texts: `\"{last.lower()}\"`"
 
 
 def written(path: list[ast.Ident]) -> str:

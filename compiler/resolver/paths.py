@@ -144,11 +144,15 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         return
     if symbol is None or not is_type(symbol):
         candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
-        help = r.elsewhere(name.text) or everyday.everyday_type(name.text) or did_you_mean(name.text, candidates)
+        help = r.elsewhere(name.text) or _everyday_type(r, node) or did_you_mean(name.text, candidates)
         help = help or "declare it with `struct`, `enum`, `schema` or `type`"
         r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
         return
     node.binding = symbol
+
+
+def _everyday_type(r: Resolver, node: ast.NamedType) -> str | None:
+    return everyday.everyday_type(node.path[0].text, [r.text(argument) for argument in node.arguments or ()])
 
 
 def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:

@@ -14,6 +14,7 @@ from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var,
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
     display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
 
+WAITING = ("Array", "Map", "Set", "Queue", "Stack", "Option")  # L-3.2.8
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
 CONVERTED = (INT, FLOAT, STRING, BOOL)  # what a cast makes of values of other types
@@ -223,7 +224,7 @@ class Evaluator(Calls):
         type_ = None if node.type is None else type_of(node.type, scope)
         made, value = self.expr(node.value, scope, type_) if node.value else (type_, lambda env: None)
         value = self.converted(value, type_ and convert(made, type_), node.value)
-        waits = isinstance(node.pattern, ast.BindPattern) and prune(made or ANY)[0] in ("Array", "Map")  # L-3.2.8
+        waits = isinstance(node.pattern, ast.BindPattern) and prune(made or ANY)[0] in WAITING
         bind = self.binder(node.pattern, type_ or (reopened(made, Var) if waits else closed(made)), scope)
         return lambda env: bind(env, value(env))
 

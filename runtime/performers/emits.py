@@ -6,9 +6,10 @@ Must not know: who listens.
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from ...vm.values import Err, ErrorValue, Ok, check
+from ...vm.values import Closure, Err, ErrorValue, Ok, check, display, share
 from ..emits import NoListener
 from ..host_failures import message_and_fields
+from .tests import ANSWERS, EMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +25,13 @@ async def perform(run: Running, effect: Effect) -> Any:
     run.emits.flush()
     timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
     try:
-        if run.host.answer is None:
+        mocked = run.state.get(ANSWERS, {})
+        if emit.channel in mocked:
+            answer = await _mocked(run, effect, mocked[emit.channel])
+        elif run.host.answer is None:
             raise NoListener
-        answer = await _answer(run, effect, timeout_ms)
+        else:
+            answer = await _answer(run, effect, timeout_ms)
         if emit.answer is None:
             return Ok(answer)
         try:
@@ -34,12 +39,29 @@ async def perform(run: Running, effect: Effect) -> Any:
         except Panic as panic:  # what a host answers is no fault of the program (O-0.9)
             return _failed("WrongAnswer", f"the answer on {emit.channel}: {panic.message}", emit)
     except NoListener:
-        return _failed("NoListener", f"nobody answers emits on {emit.channel}", emit)
+        testing = EMITS in run.state and emit.channel.isidentifier()
+        hint = f"; in a test write `mock emit {{ {emit.channel}: … }}`" if testing else ""
+        return _failed("NoListener", f"nobody answers emits on {emit.channel}{hint}", emit)
     except TimeoutError:
         return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
+    except MockedFailure as failed:
+        return _failed("HandlerFailed", f"the answer on {emit.channel}: {failed}", emit)
     except HandlerFailed as failed:
         message, fields = message_and_fields(run.redactor.clean, f"the answer on {emit.channel}", failed.error)
         return _failed("HandlerFailed", message, emit, **fields)
+
+
+async def _mocked(run: Running, effect: Effect, answer: Any) -> Any:
+    """A value for every emit of the channel, or a closure called with the payload (O-8.27)."""
+    emit: EmitPayload = effect.payload
+    value = await run.call(effect, answer, [share(emit.value)]) if type(answer) is Closure else share(answer)
+    if type(value) is Err:
+        raise MockedFailure(display(value.value))
+    return value.value if type(value) is Ok else value
+
+
+class MockedFailure(Exception):
+    """What stands in for the handler gave an Err, of this text."""
 
 
 class HandlerFailed(Exception):

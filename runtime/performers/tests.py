@@ -6,6 +6,7 @@ test runner, the loop that asks.
 
 from __future__ import annotations
 
+from ...vm.builtins.testing import AWAITED
 from ...vm.panics import Panic
 from ...vm.values import Array, Emit, McpRef, ToolRef, unkey
 from ..errors import ConfigFailure
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..records import Request
     from ..running import Running
 
+ANSWERS = "emit_answers"  # what the session keeps: what answers awaited emits in the place of the host, by channel
 EMITS = "test_emits"  # what the session keeps: the emits of the test that runs
 MOCKS = "mocks"  # the provider that stands in, by model
 
@@ -33,6 +35,9 @@ async def perform(run: Running, effect: Effect) -> Any:
     name, config = effect.payload
     if type(name) in (ToolRef, McpRef):
         run.state.setdefault(TOOL_MOCKS, {})[name.name] = {unkey(key): value for key, value in config.items.items()}
+        return None
+    if name == AWAITED:
+        run.state[ANSWERS] = {unkey(key): value for key, value in config.items.items()}
         return None
     run.state.setdefault(MOCKS, {})[name] = _standing_in(run, name, to_plain(config))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import threading
 from typing import Any
 
@@ -197,9 +198,22 @@ def test_threads_wait_for_each_other() -> None:
 
 
 def test_a_running_loop_needs_the_async_forms() -> None:
+    """Each says what to write in its place."""
+
     async def run() -> None:
-        with pytest.raises(RuntimeError, match="use arun or acall"):
-            PROGRAM.session().call("count", "a")
+        session = PROGRAM.session()
+        call = session.start("count", "a")
+        state = await session.adump()
+        wrong = {
+            "await session.arun(": session.run, "await session.acall('count'": lambda: session.call("count", "a"),
+            "await session.adump()": session.dump, "await session.arestore(state)": lambda: session.restore(state),
+            "await call": call.result, "await session.aclose()`, or `async with` for `with`": session.close,
+        }  # fmt: skip
+        for words, use in wrong.items():
+            with pytest.raises(RuntimeError, match=re.escape(f"an event loop is running here: write `{words}")):
+                use()
+        assert await call == 1
+        await session.aclose()
 
     asyncio.run(run())
 

@@ -37,13 +37,13 @@ EVERYDAY = [
     ('"a".indexOf("b");', "E2011", "use `index_of()`"),
     ("[1].forEach(|x| x);", "E2011", "write `for x in xs { … }`"),
     ("[1].iter();", "E2011", "leave it out: `map`, `filter` and the others give arrays"),
-    ("[1].skip(1);", "E2011", "write `xs[n..]`"),
-    ("[1].take(1);", "E2011", "write `xs[..n]`"),
+    ("[1].skip(1);", "E2011", "write `[1][1..]`"),
+    ("[1].take(1);", "E2011", "write `[1][..1]`"),
     ("[[1]].flatten();", "E2011", "use `flat_map()`"),
     ("[1].extend([2]);", "E2011", "use `concat()`"),
     ('"a".charAt(0);', "E2011", "use `get()`"),
     (
-        "let mut a = [1]; let b = a.sort(); b.len();", "E2011",
+        "let mut a = [1]; a.sort().len();", "E2011",
         "`nil` is what calls without a result give; methods such as `sort` and `push` change the value they are called on",
     ),
     (MODEL + '{ M.ask("a"); }', "E2011", "use `execute()`"),
@@ -123,7 +123,38 @@ FORMS = [
     ("fn f(_a: Int) {} fn main() { f(1, 2); }", "E2006", "it takes `(_a: Int)`"),
 ]
 
-CASES = [*OPTIONAL, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS]
+# What was written stands in the help, so that it can be pasted.
+WRITTEN = [
+    ('"a b".slice(1);', "E2011", 'write `"a b"[1..]`'),
+    ('"a b".slice(1, 2);', "E2011", 'write `"a b"[1..2]`'),
+    ('"a b".substring(1);', "E2006", "write `text[1..]`, or give the end too: `.substring(1, text.len())`"),
+    ('"a b".split(" ", 1);', "E2006", 'it splits everywhere: write `.split(" ")`'),
+    (
+        '"a b".strip_prefix("a");', "E2011",
+        'write `if "a b".starts_with("a") { "a b"["a".len()..] } else { "a b" }`',
+    ),
+    ('"a".rjust(5);', "E2011", 'write `std::fmt::pad_left("a", 5)`, or `std::fmt::format("{:>8}", ["a"])`'),
+    ('let old = ["a"]; let _new = old + ["b"];', "E2002", 'write `old.concat(["b"])`'),
+    ('let n = 3; let _line = "-" * n;', "E2002", 'write `"-".repeat(n)`'),
+    ("let xs = [2, 1]; xs.sorted();", "E2011", "`sort` changes what it is called on: `let mut sorted = xs; sorted.sort();`"),
+    ('let m = {"a": 1}; m.get_or("b", 2);', "E2011", 'write `m.get("b") ?? 2`'),
+    ('println("a", sep: ", ");', "E2007", 'write `println([a, b].join(", "))`'),
+    ('print("a", end: "");', "E2007", "leave it out: `print` writes no line end, `println` does"),
+    ("std::io::flush();", "E1004", "leave it out: what is printed goes out at once"),
+    ('let o: Option<String> = None; match o { "a" => {}, _ => {} };', "E3003", 'write `Some("a")`'),
+    ('let ok: Bool = emit("approve", 1)?; println(ok);', "E2041", 'for the answer of the host write `await emit("approve", 1)?`'),
+    (
+        MODEL + '{ let _r = M.execute("a", temperature: 0.2); }', "E2007",
+        "it is a field of the model: `model M { …, temperature: … }`",
+    ),
+    (
+        "fn f(id: String) -> Result<Int, ToolError> { Err(id) } fn main() { println(f(\"a\")); }", "E2023",
+        "make an error: `ToolError::new(…)`",
+    ),
+    ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
+    ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
+]
+CASES = [*OPTIONAL, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)

@@ -118,3 +118,12 @@ def test_bytecode_of_the_rust_implementation_names_the_way(cli, write, verb):
     assert err.startswith("app.conc-ir is the bytecode of another implementation")
     assert "`concerto run app.conc`" in err
     assert "`concerto compile app.conc`" in err
+
+
+def test_a_word_that_is_no_file_was_meant_for_the_program(cli, write):
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "0.1.0"\nentry = "main.conc"\n')
+    write("main.conc", "fn main() { println(std::env::args()); }")
+    said = "cannot read ann: No such file or directory; arguments of the program stand behind --: `concerto run -- ann`\n"
+    assert cli("run", "ann") == (66, "", said)
+    assert cli("run", "--", "ann").out == "[ann]\n"
+    assert cli("run", "gone.conc").err == "cannot read gone.conc: No such file or directory\n"

@@ -34,3 +34,24 @@ def test_it_stands_beside_the_other_outputs(cli, write, tmp_path):
     assert ended.code == 0 and ended.out.startswith("[{") and (tmp_path / "out.xml").is_file()
     ended = cli("test", "--junit", "no/such/out.xml", "a.conc")
     assert ended.code == 1 and ended.err == "cannot write no/such/out.xml: No such file or directory\n"
+
+
+def test_programs_that_do_not_compile(cli, write, tmp_path):
+    write("a.conc", TWO)
+    write("b.conc", "fn main() {\n    println(nmae);\n    let x: Int = \"<\";\n}\n")
+    (tmp_path / "out.xml").write_text("of yesterday")
+    ended = cli("test", "--junit", "out.xml", "a.conc", "b.conc")
+    assert ended.code == 65 and ended.out == ""
+    root = tree.fromstring((tmp_path / "out.xml").read_bytes())
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("1", "0", "1")
+    [suite] = root
+    [case] = suite
+    [error] = case
+    assert (suite.get("name"), case.get("name")) == ("b.conc", "compiles")
+    assert error.get("message") == "b.conc:2:13: error[E1001]: undefined name `nmae`"
+    assert error.text.splitlines()[1].startswith("b.conc:3:18: error[E2001]")
+
+
+def test_what_a_test_prints_ends_its_line(cli, write):
+    write("a.conc", '@test("one") fn one() { print("a"); print("b"); }\n@test("two") fn two() { println("c"); }\n')
+    assert cli("test", "a.conc").out.splitlines()[2:6] == ["ab", "  PASS  one", "c", "  PASS  two"]

@@ -225,3 +225,11 @@ def test_an_err_has_the_place_of_the_test(cli, write):
     write("t.conc", 'model M { provider: openai, base: "m" }\n' + test)
     code, out, _ = cli("test", "t.conc")
     assert code == 1 and out.endswith("\n    at t.conc:4:13\n")
+
+
+def test_what_nobody_answers_names_the_mock(cli, write):
+    """O-8.27: the way out stands in the failure."""
+    write("a.conc", '@test("asks") async fn asks() {\n    let ok: Bool = await emit("approve", 1)?;\n    assert(ok);\n}\n')
+    ended = cli("test", "a.conc")
+    assert ended.code == 1
+    assert "nobody answers emits on approve; in a test write `mock emit { approve: … }`" in ended.out

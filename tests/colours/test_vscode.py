@@ -11,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from concerto.colours.classes import CLASSES
+from concerto.lsp.semantic import SHADES
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "vscode"
 
@@ -46,3 +48,14 @@ def test_the_package_holds_what_it_needs(tmp_path: Path) -> None:
     wanted = [manifest["main"], gives["grammars"][0]["path"], gives["languages"][0]["configuration"]]
     assert {path.removeprefix("./") for path in wanted} <= names
     assert not [name for name in names if "node_modules" in name or name.startswith("src")]
+
+
+def test_semantic_tokens_have_the_colours_of_the_grammar() -> None:
+    """O-9.55: what comes from the server after a moment does not change what the grammar has coloured."""
+    contributes = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))["contributes"]
+    [one] = contributes["semanticTokenScopes"]
+    assert one["language"] == "concerto"
+    assert one["scopes"] == {f"{CLASSES[name].semantic}.{name}": [f"{CLASSES[name].scope}.concerto"] for name in SHADES}
+    assert [row["id"] for row in contributes["semanticTokenModifiers"]] == list(SHADES)
+    shared = {row.name for row in CLASSES.values() if row.semantic in ("keyword", "string", "operator")}
+    assert shared == {"control", "string", "operator", *SHADES}  # these three are what editors take the types for

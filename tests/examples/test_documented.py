@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import concerto
 import pytest
 from concerto.cli.verbs import BY_NAME, Verb
 from concerto.compiler.manifest import Manifest
@@ -22,6 +23,7 @@ GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PAGES = [ROOT / "README.md", *GUIDES]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(examples/[\w./]+)`")
+BLOCK = re.compile(r"```concerto\n(.*?)```", re.S)
 LINK = re.compile(r"\]\(([\w./-]+\.md)\)")
 
 
@@ -93,3 +95,15 @@ def test_the_prompt_shows_what_the_guide_says() -> None:
     ended = subprocess.run(command, input=entered, capture_output=True, text=True, check=False, env=dict(os.environ))
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == [line for line in shown.splitlines() if line not in typed]
+
+
+def _blocks_of_tests() -> list[tuple[str, str]]:
+    """The blocks that hold tests: `conformance/run.py` runs those with a `main`."""
+    blocks = [(page.name, block) for page in PAGES for block in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    return [(name, block) for name, block in blocks if "@test" in block]
+
+
+@pytest.mark.parametrize(("name", "block"), _blocks_of_tests())
+def test_the_tests_of_the_guide_pass(name: str, block: str) -> None:
+    report = concerto.compile(block).test()
+    assert report.tests and not report.failed, [(one.description, one.failure) for one in report.tests]

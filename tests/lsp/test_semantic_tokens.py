@@ -17,7 +17,7 @@ from ..suite_sources import suite_sources
 
 pytest.importorskip("pygls")
 
-from concerto.lsp.semantic import MODIFIERS, TYPES, Token, tokens
+from concerto.lsp.semantic import MODIFIERS, SHADES, STANDARD, TYPES, Token, tokens
 from concerto.lsp.token_data import change
 from lsprotocol import types as protocol
 
@@ -72,15 +72,17 @@ def test_the_whole_document(editor: Editor) -> None:
     editor.open(TEXT)
     found = decoded(TEXT, editor.about("semanticTokens/full")["data"])
     for wanted in [
-        ("std", "namespace", {"defaultLibrary"}), ("/// Doubles.", "comment", {"documentation"}), ("fn", "keyword", set()),
+        ("std", "namespace", {"defaultLibrary"}), ("/// Doubles.", "comment", {"documentation"}),
+        ("fn", "keyword", {"declaring"}),
         ("twice", "function", {"declaration"}), ("n", "parameter", {"declaration"}), ("n", "parameter", {"readonly"}),
         ("twice", "function", set()), ("Sort", "enum", {"declaration"}), ("Far", "enumMember", set()), ("Sort", "enum", set()),
         ("P", "struct", {"declaration"}), ("x", "property", {"declaration"}), ("far", "method", {"declaration"}),
-        ("far", "method", set()), ("M", "class", {"declaration"}), ("provider", "property", set()), ("model", "keyword", set()),
+        ("far", "method", set()), ("M", "class", {"declaration"}), ("provider", "property", set()),
+        ("model", "keyword", {"declaring"}),
         ("BIG", "variable", {"declaration", "readonly"}), ("BIG", "variable", {"readonly"}), ("test", "decorator", set()),
         ("main", "function", {"declaration", "async"}), ("face", "variable", {"declaration"}), ("face", "variable", set()),
-        ("\U0001f600 ", "string", set()), ("${", "operator", set()), ("\\n", "string", set()), ("2", "number", set()),
-        ("p", "variable", {"declaration", "readonly"}), ("p", "variable", {"readonly"}), ("self", "keyword", set()),
+        ("\U0001f600 ", "string", set()), ("${", "operator", {"hole"}), ("\\n", "string", {"escape"}), ("2", "number", set()),
+        ("p", "variable", {"declaration", "readonly"}), ("p", "variable", {"readonly"}), ("self", "keyword", {"self"}),
         ("println", "function", {"defaultLibrary"}), ("len", "method", {"defaultLibrary"}), ("// end", "comment", set()),
         ("stringify", "function", {"defaultLibrary"}), ('"""a', "string", set()), ('      b"""', "string", set()),
         ("'a", "label", set()), ("x", "property", set()), ("Int", "type", {"defaultLibrary"}),
@@ -94,7 +96,7 @@ def test_a_part_and_what_changed(editor: Editor) -> None:
     lines = {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}}
     part = decoded(TEXT, editor.about("semanticTokens/range", range=lines)["data"])
     full = decoded(TEXT, whole["data"])
-    first = full.index(("fn", "keyword", set()))
+    first = full.index(("fn", "keyword", {"declaring"}))
     assert part == full[first : first + len(part)] and ("Near", "enumMember", {"declaration"}) in part and len(part) < 30
     changed = TEXT.replace("n * 2", "n * 2 + 1")
     editor.edit(changed)
@@ -110,7 +112,17 @@ def test_a_part_and_what_changed(editor: Editor) -> None:
 
 def test_the_legend_is_the_protocols() -> None:
     assert set(TYPES) <= {one.value for one in protocol.SemanticTokenTypes}
-    assert set(MODIFIERS) <= {one.value for one in protocol.SemanticTokenModifiers}
+    assert set(STANDARD) <= {one.value for one in protocol.SemanticTokenModifiers}
+    assert (*STANDARD, *SHADES) == MODIFIERS  # further ones are an editor's to know or pass over
+
+
+def test_an_associated_function_is_one(editor: Editor) -> None:
+    text = "memory log: Memory = Memory::new(20);\n"
+    editor.open(text)
+    found = decoded(text, editor.about("semanticTokens/full")["data"])
+    assert [one for one in found if one[0] in ("Memory", "new")][1:] == [
+        ("Memory", "type", {"defaultLibrary"}), ("new", "function", {"defaultLibrary"}),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import random
+import re
 import sys
 import zoneinfo
 from collections.abc import Iterator
@@ -61,3 +64,36 @@ def test_a_date_from_outside_that_is_none() -> None:
 def test_what_is_no_date(text: str) -> None:
     with PROGRAM.session() as session, pytest.raises(concerto.ProgramError, match="DateError::(Invalid|UnknownZone)"):
         session.call("read", text)
+
+
+PATTERNS = (
+    "%d.%m.%Y", "%m/%d/%Y %I:%M %p", "%Y%m%d%H%M%S", "%B %d %Y %H", "%b %d, %Y", "%d-%b-%Y %H:%M:%S", "%%%Y %d %m",
+)  # fmt: skip
+PATTERN = concerto.compile(
+    """
+use std::date;
+pub fn read(text: String, pattern: String) -> Result<String, DateError> { date::format(date::parse(text, pattern: pattern)?) }
+"""
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_patterns_read_what_python_reads(seed: int) -> None:
+    among = random.Random(seed).randint
+    with PATTERN.session() as session:
+        for _ in range(60):
+            pattern = PATTERNS[among(0, len(PATTERNS) - 1)]
+            moment = dt.datetime(among(1, 9999), among(1, 12), among(1, 28), among(0, 23), among(0, 59), among(0, 59))
+            text = moment.strftime(pattern.replace("%Y", f"{moment.year:04}"))
+            assert session.call("read", text, pattern) == f"{dt.datetime.strptime(text, pattern).isoformat()}Z", text
+
+
+def test_a_date_that_a_pattern_would_read_says_so() -> None:
+    with PATTERN.session() as session:
+        for text, part in (("5.3.2030", '`pattern: "%d.%m.%Y"` reads it'), ("05/03/2030", '`pattern: "%d/%m/%Y"` reads it')):
+            with pytest.raises(concerto.ProgramError, match=re.escape(f'not a date: "{text}" ({part})')):
+                session.call("read", text, "")
+        with pytest.raises(concerto.ProgramError, match="no time zone: '%d.%m.%Y'; a pattern is named"), concerto.compile(
+            'pub fn f() -> Result<Int, DateError> { std::date::parse("2030-03-05", "%d.%m.%Y").map(|_| 1) }'
+        ).session() as positional:
+            positional.call("f")

@@ -338,3 +338,19 @@ def test_a_writer_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.Mo
     shown(HOT, CodeCache(str(folder), lines.append))
     assert not os.listdir(folder)
     assert lines[-1] == "translated code: none kept: no space left on device"
+
+
+def test_the_first_run_says_that_it_translates(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O-9.51: once that takes long; a later run, which translates nothing, says nothing."""
+    lines: list[str] = []
+    shown(HOT, CodeCache(str(folder), progress=lines.append))
+    assert lines == []  # too short to be told
+    (file,) = folder.iterdir()
+    file.unlink()
+    monkeypatch.setattr(code_cache, "PATIENCE", -1.0)
+    shown(HOT, CodeCache(str(folder), progress=lines.append))
+    assert len(lines) >= 2 and set(lines[1::2]) == {""}
+    assert all(line.startswith("translating this program for later runs: part ") for line in lines[::2])
+    lines.clear()
+    shown(HOT, CodeCache(str(folder), progress=lines.append))
+    assert lines == []

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# The target of a mock of the host that answers awaited emits (O-8.27): no name of a model.
+AWAITED = "await emit"
+
+
 @associated_effect("Test", "mock(target: Any, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
 def mock(target: Any, config: Any) -> tuple[Any, Map]:
-    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, tool or MCP server."""
+    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, tool, MCP server or host."""
     assert isinstance(config, Map)
     return target if type(target) in (ToolRef, McpRef) else text(target), config
 

@@ -84,6 +84,8 @@ class Translation:
     def _compiled(self, key: tuple[int, int, bool], make: Any) -> Part | None:
         from .flow import Unshaped
 
+        kept = self.program.kept
+        done = None if kept is None else kept.making(len(self.parts) + 1)
         try:
             part: Part | None = make()
             if part is not None:
@@ -95,6 +97,9 @@ class Translation:
         except (RecursionError, MemoryError):  # the same, or there was little room here
             self.passing.add(key)
             return None
+        finally:
+            if done is not None:
+                done()
 
     def value_of(self, name: str) -> Any:
         """What a global name of translated code stands for, where it is no function of the program."""

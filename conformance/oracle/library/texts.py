@@ -340,7 +340,30 @@ def moment(d: Rec) -> dt.datetime:
     return dt.datetime(*head, ms * 1000, tzinfo=dt.timezone(dt.timedelta(minutes=offset)))
 
 
-def parsed(text: str, zone: str) -> Rec:
+READ = {"Y": r"\d{4}", "z": r"[Zz]|[+-]\d\d:?(?:\d\d)?", "p": "am|pm", "f": r"\d+", "B": "|".join(MONTHS),
+    "b": "|".join(name[:3] for name in MONTHS), **dict.fromkeys("mdHIMS", r"\d\d?")}  # fmt: skip
+
+
+def by_pattern(text: str, zone: str, pattern: str) -> Rec:
+    form = "".join(f"(?P<{sign}>{READ[sign]})" if sign in READ else re.escape(other or sign)
+        for sign, other in re.findall("(?s)%(.)|(.)", pattern))  # fmt: skip
+    found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII) if "%Y" in pattern and "%Q" not in pattern else None
+    if not found:
+        return at_fault("no date", 0, "Invalid")
+    part = found.groupdict()
+    month = part.get("B") or part.get("b")
+    number = int(part.get("m") or 1) if not month else [m[:3].lower() for m in MONTHS].index(month[:3].lower()) + 1
+    hour = int(part.get("H") or part.get("I") or 0)
+    hour = hour % 12 + 12 * (part["p"].lower() == "pm") if "p" in part else hour
+    rest = [int(part.get("M") or 0), int(part.get("S") or 0), int(part.get("f", "0")[:3].ljust(3, "0"))]
+    sign = part.get("z", "")
+    written = "UTC" if sign in ("Z", "z") else f"{sign[:3]}:{sign[3:].replace(':', '').ljust(2, '0')}"
+    return local([int(part["Y"]), number, int(part.get("d") or 1), hour, *rest], written if sign else zone)
+
+
+def parsed(text: str, zone: str, pattern: str) -> Rec:
+    if pattern:
+        return by_pattern(text, zone, pattern)
     found = ISO.fullmatch(text)
     if not found:
         longest = next(n for n in range(len(text), -1, -1) if begins(text[:n]))
@@ -391,7 +414,7 @@ DATE = {"of(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, sec
     f"{ZONE}) -> {DATE_RESULT}": bounded(lambda *given: local(given[:7], given[7])),
     f"from_ms(ms: Int, {ZONE}) -> {DATE_RESULT}": bounded(lambda ms, zone: shown(EPOCH + ms * MS, zone)),
     "to_ms(d: DateTime) -> Int": lambda d: (moment(d) - EPOCH) // MS,
-    f"parse(s: String, {ZONE}) -> {DATE_RESULT}": bounded(parsed),
+    f'parse(s: String, {ZONE}, pattern: String = "") -> {DATE_RESULT}': bounded(parsed),
     f"in_zone(d: DateTime, zone: String) -> {DATE_RESULT}": bounded(lambda d, zone: shown(moment(d), zone)),
     "add(d: DateTime, years: Int = 0, months: Int = 0, days: Int = 0, hours: Int = 0, minutes: Int = 0, "
     f"seconds: Int = 0, milliseconds: Int = 0) -> {DATE_RESULT}": bounded(added),

@@ -67,7 +67,7 @@ PAYLOADS = [
     ("io::read_line", (), ("read_line", None)), ("io::read_all", (), ("read_all", None)),
     ("io::read_bytes", (), ("read_bytes", None)), ("io::script", ("t",), ("script", "t")),
     ("date::of", (2024, 1, 2), ("of", [2024, 1, 2, 0, 0, 0, 0], "UTC")), ("date::from_ms", (5, "Z"), ("from_ms", 5, "Z")),
-    ("date::parse", ("s",), ("parse", "s", "UTC")), ("date::in_zone", (DAY, "UTC"), ("from_ms", DAY_MS, "UTC")),
+    ("date::parse", ("s",), ("parse", "s", "UTC", "")), ("date::in_zone", (DAY, "UTC"), ("from_ms", DAY_MS, "UTC")),
     ("date::add", (DAY, 1, 2, 3, 4, 5, 6, 7), ("add", [2024, 1, 31, 0, 0, 0, 0], DAY_MS, 14, 3, 14_706_007, "+01:00")),
     ("math::random", (), ("float",)), ("math::random_int", (1, 7), ("int", 1, 7)), ("crypto::uuid", (), ("uuid",)),
     ("crypto::random_bytes", (0,), ("bytes", 0)), ("time::now", (), ("now",)), ("time::now_ms", (), ("now_ms",)),

@@ -35,7 +35,7 @@ class Fault(Exception):
 def parse(s: Any, separator: Any) -> Ok | Err:
     """A Map for each row, its keys the fields of the first; empty lines are passed over."""
     try:
-        return Ok(_with_header(_Reader(text(s), _one(separator)).rows()))
+        return Ok(_with_header(_Reader(text(s), _one(separator)).rows(), separator))
     except Fault as fault:
         return Err(_error(s, fault))
 
@@ -81,7 +81,7 @@ def _error(source: str, fault: Fault) -> Any:
     return make_error("ParseError", None, {"message": message, "line": line, "column": column})
 
 
-def _with_header(rows: list[tuple[list[str], int]]) -> Array:
+def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
     if not rows:
         return Array([])
     (names, start), *others = rows
@@ -93,7 +93,9 @@ def _with_header(rows: list[tuple[list[str], int]]) -> Array:
     made = []
     for fields, at in paced(others):
         if len(fields) != len(names):
-            raise Fault(f"{len(fields)} field{'s' * (len(fields) != 1)} in a table of {len(names)}", at)
+            other = next((mark for mark in ";\t|," if mark != separator and mark in names[0]), None) if len(names) == 1 else None
+            hint = f"; its header holds {other!r}, which `separator:` may name" if other else ""
+            raise Fault(f"{len(fields)} field{'s' * (len(fields) != 1)} in a table of {len(names)}{hint}", at)
         made.append(Map({key_of(name): field for name, field in zip(names, fields, strict=True)}))
     return Array(made)
 

@@ -109,10 +109,10 @@ std_prelude(
 )  # fmt: skip
 
 
-@std_effect("date", f"parse(s: String, {ZONE}) -> {RESULT}", effect="date", clause="L-7.15.3")
-def parse(s: Any, zone: Any) -> tuple[Any, ...]:
-    """A date, or date and time, of ISO 8601; one without an offset is in the zone."""
-    return ("parse", text(s), text(zone))
+@std_effect("date", f'parse(s: String, {ZONE}, pattern: String = "") -> {RESULT}', effect="date", clause="L-7.15.3")
+def parse(s: Any, zone: Any, pattern: Any) -> tuple[Any, ...]:
+    """A date, or date and time, of ISO 8601 or of the pattern, `"%d.%m.%Y"`; one without an offset is in the zone."""
+    return ("parse", text(s), text(zone), text(pattern))
 
 
 @std_effect("date", f"in_zone(d: DateTime, zone: String) -> {RESULT}", effect="date", clause="L-7.15.4")
