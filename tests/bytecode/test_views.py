@@ -18,9 +18,9 @@ NOTHING = code("NIL; RETURN", name="nothing")
 SUMMARY = {"host": "notes"}
 
 
-def image(*views: tuple[int | None, dict[str, Any]], memory: Any = None) -> i.Image:
+def image(*views: tuple[int | None, dict[str, Any]], memory: Any = 0) -> i.Image:
     memories = [i.Memory(f"m{n}", None, steps, of, None) for n, (of, steps) in enumerate(views)]
-    models = [i.Model("M", "openai", {}, None, memory, [], [])] if memory is not None else []
+    models = [i.Model("M", "openai", {}, None, memory, [], [])]
     return with_functions(NOTHING, memories=memories, models=models)
 
 
