@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..vm.bytecode.image import Context, Function, Image, Memory
+    from ..vm.bytecode.image import Context, Function, Image, Memory, Model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "entry": None if header.entry is None else image.functions[header.entry].name,
         "sections": {name: size for name, size in sizes.items() if size > 1},
         "functions": declared_functions(image),
-        "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
+        "models": {m.name: {"connection": m.connection, **m.fields, **_attached(image, m)} for m in image.models},
         "agents": {a.name: a.fields for a in image.agents},
         "servers": {s.name: {**s.fields, "tools": [method[0] for method in s.methods]} for s in image.mcp},
         "schemas": [s.name for s in image.schemas],
@@ -60,6 +60,12 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def _attached(image: Image, model: Model) -> dict[str, Any]:
+    """The memories of its field, as it stands there."""
+    names = [image.memories[number].name for number in ([model.memory] if isinstance(model.memory, int) else model.memory or [])]
+    return {"memory": names if len(names) > 1 else names[0]} if names else {}
 
 
 def _memory(image: Image, memory: Memory) -> dict[str, Any]:

@@ -163,6 +163,10 @@ E4515 declare  change of a slot with effects
 E4516 declare  one stored memory of two
 E4517 declare  one stored slot or field of two
 E4518 declare  key part without constant value for older keys
+E4511 declare  view of itself, or of a view that shows no messages of a log
+E4512 declare  view of only its summary without one, or with steps for messages
+E4513 declare  text around a summary without one place for it
+E4514 declare  default summary of the manifest that nobody makes
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result
@@ -194,6 +198,7 @@ W0453 declare  decay that archives nothing
 W0454 declare  summary that is never made
 W0455 declare  observation that no rule sees
 W0456 declare  window of messages that pinned ones can fill
+W0457 declare  summary that is given the whole log each time
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

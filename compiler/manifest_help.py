@@ -107,6 +107,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "store": 'store = "durable"',
         "embed": 'embed = "offline"',
         "ttl": 'ttl = "30d"',
+        "roles": 'roles = ["User", "Assistant"]',
+        "summary": 'summary = { model = "Shortener", every = 3, inject = "Prompt" }',
     },
 }
 

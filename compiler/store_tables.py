@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, STORE_KINDS
+from ..vm.bytecode.memory_steps import (
+    FROM,
+    HOLE,
+    INJECT,
+    ON_CONFLICT,
+    ON_FAILURE,
+    REDACTORS,
+    ROLES,
+    STORE_KINDS,
+    SUMMARY_ROLES,
+)
 from .manifest_help import example, known
 from .memory_tables import EMBEDDERS, MemoryTables, milliseconds
 
@@ -90,9 +100,15 @@ def _word(words: tuple[str, ...]) -> Callable[[object], Any]:
     return lambda value: value if value in words else None
 
 
-# Per step with a scalar argument: its name in the image, what reads it, what it takes.
+def _roles(value: object) -> Any:
+    legal = isinstance(value, list) and value and all(role in ROLES for role in value)
+    return value if legal else None
+
+
+# Per step with a plain argument: its name in the image, what reads it, what it takes.
 DEFAULTS: dict[str, tuple[str, Callable[[object], Any], str]] = {
     **{name: (name, _count, "an integer of at least 1") for name in ("retain", "window", "tokens", "clip", "weight")},
+    "roles": ("roles", _roles, "an array of " + ", ".join(ROLES)),
     "prune": ("prune", _share, "a number from 0 to 1"),
     "tools": ("tools", lambda value: value if value is True else None, "true"),
     "redact": ("redact", lambda value: [value] if value in REDACTORS else None, "one of " + ", ".join(REDACTORS)),
@@ -102,6 +118,65 @@ DEFAULTS: dict[str, tuple[str, Callable[[object], Any], str]] = {
     "embed": ("embed", lambda value: value if isinstance(value, str) else None, "the name of an embedder"),
     "ttl": ("ttl", milliseconds, "a duration"),
 }
+
+
+def _every(value: object) -> Any:
+    """The field of the image it is, or nothing where it is the default."""
+    if value == "Evict":
+        return {}
+    count, ms = _count(value), milliseconds(value) if isinstance(value, str) else None
+    return {"every_turns": count} if count is not None else {"every_ms": ms} if ms is not None else None
+
+
+def _field(name: str, read: Callable[[object], Any]) -> Callable[[object], Any]:
+    return lambda value: None if (held := read(value)) is None else {name: held}
+
+
+def _text(value: object) -> Any:
+    return value if isinstance(value, str) and value else None
+
+
+# Per key of `summary` what reads it, and what it takes.
+SUMMARY: dict[str, tuple[Callable[[object], Any], str]] = {
+    "by": (_field("host", _text), "the name of a summariser of the host"),
+    "model": (_field("model", _text), "the name of a model of the program"),
+    "every": (_every, 'a number of turns, a duration or "Evict"'),
+    "from": (lambda value: {} if value == FROM[0] else _field("from", _word(FROM[1:]))(value), "one of " + ", ".join(FROM)),
+    "inject": (_field("inject", _word(INJECT)), "one of " + ", ".join(INJECT)),
+    "role": (_field("role", _word(SUMMARY_ROLES)), "one of " + ", ".join(SUMMARY_ROLES)),
+    "max_tokens": (_field("max_tokens", _count), "an integer of at least 1"),
+    "prompt": (_field("prompt", _text), "a string"),
+    "text": (
+        _field("text", lambda value: value if isinstance(value, str) and value.count(HOLE) == 1 else None),
+        f"a string with one `{HOLE}`, where the summary stands",
+    ),
+}
+
+
+def _read_summary(given: object, report: Report) -> dict[str, Any] | None:
+    """As the image holds it, a model by its name; None after a report."""
+    place = ("memory", "summary")
+    if not isinstance(given, dict):
+        report("E4004", place, "`summary` of [memory.defaults] is a table", None)
+        return None
+    held: dict[str, Any] = {}
+    legal = True
+    for key, value in given.items():
+        read, takes = SUMMARY.get(key, (None, ""))
+        if read is None:
+            message = f"`summary` of [memory.defaults] has no key `{key}`"
+            report("E4502", place, message, known("keys", key, [*SUMMARY]))
+        elif (found := read(value)) is None:
+            report("E4004", place, f"`{key}` in `summary` of [memory.defaults] is {takes}", None)
+        else:
+            held |= found
+            continue
+        legal = False
+    if ("by" in given) == ("model" in given):
+        message = "`summary` of [memory.defaults] names who summarises: one of `by`, of the host, and `model`, of the program"
+        report("E4514", place, message, None)
+        return None
+    return held if legal else None
 
 
 def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
@@ -121,9 +196,14 @@ def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
 def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
     for step, given in table.items():
         place = ("memory", step)
+        if step == "summary":
+            held = _read_summary(given, report)
+            if held is not None:
+                tables.defaults[step] = {step: held}
+            continue
         if step not in DEFAULTS:
             message = f"[memory.defaults] has no step `{step}` with one plain argument"
-            report("E4502", place, message, known("steps", step, [*DEFAULTS]))
+            report("E4502", place, message, known("steps", step, [*DEFAULTS, "summary"]))
             continue
         name, read, takes = DEFAULTS[step]
         held = read(given)

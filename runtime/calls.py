@@ -246,7 +246,8 @@ class CallRun:
                 self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state)
             unit = [Msg("assistant", reply.text, reply.calls, state=reply.state), *results]
             self.rounds += unit
-            messages = [*messages, *unit]
+            shown = self.conversation.first_round(unit) if rounds == 1 and self.conversation is not None else unit
+            messages = [*messages, *shown]
 
     def _loop_limit(self, text: str) -> CallFailure:
         rounds = self.settings.max_tool_rounds

@@ -361,7 +361,7 @@ class Program:
 def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
     """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3). What memory values are made from is keyed by
     their numbers and bounds (M-2.19)."""
-    base = memory if memory.of is None else image.memories[memory.of]
+    base = im.log_of(image.memories, memory)
     made = base.steps.get("made")
     names = tuple(base.steps.get("keys", ())) if made is None else (MADE, *made)
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)

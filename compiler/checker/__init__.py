@@ -51,7 +51,7 @@ from .families import foreign_value
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .json_sizes import check_size
-from .manifest_tables import check_tables
+from .manifest_tables import check_tables, with_models
 from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
 from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
@@ -126,6 +126,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     c.manifest = project.connections
     c.servers = project.servers
     c.memory_tables = project.memory_tables
+    c.memory_defaults = with_models(project.memory_tables.defaults, module.symbols)
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):

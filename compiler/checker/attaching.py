@@ -31,7 +31,7 @@ def refuse_attaching(
     c: Checker, at: ast.Expr, who: ModelSymbol | AgentSymbol, memory: MemorySymbol, *, writes: bool
 ) -> None:
     """E4510 for one that `allow` does not name. A view is attached as the memory it is of."""
-    base = memory.of or memory
+    base = memory.log
     allow = (base.steps or {}).get("allow")
     if allow is None:
         return

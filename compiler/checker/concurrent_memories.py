@@ -57,19 +57,13 @@ def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
     while isinstance(node, (ast.MethodCall, ast.GroupExpr)):
         if isinstance(node, ast.MethodCall) and node.name.text == "with_memory":
             given = node.arguments[0].value
-            return [_log(m) for item in (given.items if isinstance(given, ast.ArrayExpr) else [given]) for m in _named(item)]
+            return [m.log for item in (given.items if isinstance(given, ast.ArrayExpr) else [given]) for m in _named(item)]
         node = node.receiver if isinstance(node, ast.MethodCall) else node.inner
     who = node.binding if isinstance(node, ast.PathExpr) else None
-    if not isinstance(who, ModelSymbol) or who.memory is None or who.memory.keys:
-        return []
-    return [_log(who.memory)]
+    return [memory.log for memory in who.memories] if isinstance(who, ModelSymbol) else []
 
 
 def _named(item: ast.Expr) -> list[MemorySymbol]:
     named = item.binding if isinstance(item, ast.PathExpr) else None
     return [named] if isinstance(named, MemorySymbol) else []
 
-
-def _log(memory: MemorySymbol) -> MemorySymbol:
-    """A view is attached as the memory it is of."""
-    return memory.of or memory

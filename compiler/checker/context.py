@@ -144,7 +144,8 @@ class Checker:
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "offers", "made_by", "field_types", "error_impls",
         "waiting_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "contexts", "heads", "match_steps", "constant_room",
+        "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
+        "match_steps", "constant_room",
         "open_lets", "filling", "slot_changes",
         "form_room", "form_sizes", "texts", "lints", "computed_bounds",
     )  # fmt: skip
@@ -198,6 +199,7 @@ class Checker:
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
+        self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
         self.match_steps = MATCH_STEPS

@@ -46,7 +46,7 @@ def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool
     if word is None:
         return False
     memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
-    if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in ((memory.of or memory).steps or {}):
+    if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in (memory.log.steps or {}):
         c.report(
             "E4507", value.span, f"a persistent fact needs a store, which `{memory.name}` lacks",
             help='add `.store("durable")` to the memory',

@@ -1,13 +1,17 @@
-"""Tables of the manifest that are whole only with what the program declares: connections and embedders (O-1.2, M-10.16).
+"""Tables of the manifest that are whole only with what the program declares: connections, embedders and default steps (O-1.2,
+M-10.16, M-9.24).
 
-Hands on `check_tables`, whose reports stand at lines of the manifest. Must not know: the file, how one table is read.
+Hands on `check_tables`, whose reports stand at lines of the manifest, and `with_models`. Must not know: the file, how one table
+is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ..symbols import ConnectionSymbol, MemorySymbol, Symbol
+from ..resolver.spelling import did_you_mean, listed
+from ..symbols import ConnectionSymbol, MemorySymbol, ModelSymbol, Symbol
 from .context import Checker
 from .fields import PREDECLARED, PROVIDERS, TAKERS
 from .orchestration import connection_help
@@ -33,6 +37,27 @@ def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main
     for name, fields in manifest.memory_tables.embedders.items():
         if is_entry or name in used:
             _check_embedder(c, manifest, name, fields.get("connection"), declared)
+    summarises = c.memory_defaults.get("summary", {}).get("summary", {}).get("model")
+    if isinstance(summarises, str) and (is_entry or any(_model_of(held) == summarises for held in steps)):
+        models = [symbol.name for symbol in symbols if isinstance(symbol, ModelSymbol)]
+        help = did_you_mean(summarises, models) or listed("models", models) or f"declare `model {summarises} {{ … }}`"
+        message = f"`summary` of [memory.defaults]: the program has no model `{summarises}`"
+        manifest.report("E4508", ("memory", "summary"), message, help)
+
+
+def _model_of(steps: Mapping[str, Mapping[str, Any]]) -> object:
+    """Of a summary; a text where no model has that name."""
+    held = steps.get("summary", {}).get("summary")
+    return held.get("model") if isinstance(held, dict) else None
+
+
+def with_models(defaults: Mapping[str, dict[str, Any]], symbols: Sequence[Symbol]) -> dict[str, dict[str, Any]]:
+    """The default steps with the model that summarises, if the program has it (M-9.24)."""
+    summary = defaults.get("summary", {}).get("summary", {})
+    named = [symbol for symbol in symbols if isinstance(symbol, ModelSymbol) and symbol.name == summary.get("model")]
+    if not named:
+        return dict(defaults)
+    return {**defaults, "summary": {"summary": {**summary, "model": named[0]}}}
 
 
 def _check_connection(

@@ -22,6 +22,7 @@ from .declarations import FAILED, at_module_level, folded
 from .facts import check_facts
 from .memory_bounds import bound, check_key_functions
 from .memory_steps import DECLARE, NOT_OF_A_VALUE, Steps
+from .memory_summary import check_summary
 from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
 
@@ -61,7 +62,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     symbol.steps = steps.found
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
-    steps.complete(c.memory_tables.defaults)
+    steps.complete(c.memory_defaults)
     failed = "context" in symbol.steps and symbol.context is None
     if is_memory(declared) and declared not in (MEMORY, one_memory(symbol)) and not failed:
         message = f"`{symbol.name}` is declared `{declared}` and has the type `{one_memory(symbol)}`"
@@ -217,17 +218,36 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
 
 
 def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | None:
-    """The memory of `Memory::of(m)`: one with a log of its own."""
+    """The memory or view of `Memory::of(m)`."""
     value = call.arguments[0].value if len(call.arguments) == 1 and call.arguments[0].name is None else None
     other = value.binding if isinstance(value, ast.PathExpr) else None
     if not isinstance(other, MemorySymbol):
         c.report("E4501", call.span, "`Memory::of` takes the name of a memory", help="Memory::of(support)")
         return None
-    check_memory(c, other)
-    if other.of is not None or other is symbol:
-        c.report("E4501", call.span, f"`{other.name}` has no log of its own", help="derive the view from the memory itself")
+    if _leads_to(other, symbol):
+        c.report("E4511", call.span, f"`{symbol.name}` is a view of itself", help="derive it from a memory: `Memory::of(log)`")
         return None
+    check_memory(c, other)
+    for step in ("shape", "only"):
+        if other.of is not None and step in (other.steps or {}):
+            message = f"with `{step}` the view `{other.name}` shows no messages of a log that another view could take"
+            c.report("E4511", call.span, message, help=f"derive it from `{other.of.name}`")
+            return None
     return other
+
+
+def _leads_to(start: MemorySymbol, target: MemorySymbol) -> bool:
+    """Whether `target` is met along `Memory::of` from `start`."""
+    seen: set[MemorySymbol] = set()
+    at: object = start
+    while isinstance(at, MemorySymbol) and at not in seen:
+        if at is target:
+            return True
+        seen.add(at)
+        value = _chain(at.declaration.value)[0]
+        given = value.arguments if isinstance(value, ast.Call) and _constructor(value) == "Memory::of" else []
+        at = given[0].value.binding if len(given) == 1 and isinstance(given[0].value, ast.PathExpr) else None
+    return False
 
 
 def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExpr) -> None:
@@ -290,7 +310,7 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Whether `target` is met along the `like` steps from `start`."""
+    """Whether `target` is met along `like` and `Memory::of` from `start`."""
     seen: set[MemorySymbol] = set()
     todo = [start]
     while todo:
@@ -300,9 +320,11 @@ def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
         if symbol in seen:
             continue
         seen.add(symbol)
-        for step in _chain(symbol.declaration.value)[1]:
-            values = [argument.value for argument in step.arguments if step.name.text == "like"]
-            todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
+        value, written = _chain(symbol.declaration.value)
+        values = [argument.value for step in written for argument in step.arguments if step.name.text == "like"]
+        if isinstance(value, ast.Call) and _constructor(value) == "Memory::of":
+            values += [argument.value for argument in value.arguments]
+        todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
     return False
 
 
@@ -314,8 +336,10 @@ def _check_together(c: Checker, symbol: MemorySymbol) -> None:
         message = f"a window of {window} messages is larger than the {retain} that are kept"
         c.report("E4504", (place or symbol.declaration.name).span, message, help="lower `window`, or raise `retain`")
     _check_pins(c, symbol)
+    if "only" in steps:
+        _check_only(c, symbol, steps)
     if "summary" in steps:
-        _check_due(c, symbol, steps)
+        _check_summary(c, symbol, steps)
 
 
 def _check_pins(c: Checker, symbol: MemorySymbol) -> None:
@@ -331,14 +355,37 @@ def _check_pins(c: Checker, symbol: MemorySymbol) -> None:
     c.report("W0456", window.name.span, message, help=f"count turns: `.window(turns: {max(1, count // 2)})`")
 
 
-def _check_due(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
+def _check_only(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
+    """What shows its summary only has one, and no step for other things that it would show (M-9.18)."""
+    written = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
+    at = written.get("only", symbol.declaration.name)
+    if "summary" not in steps:
+        message = f"`{symbol.name}` shows only its summary, and has none"
+        c.report("E4512", at.span, message, help=".summary(shorten, every: 3).only(Summary)")
+    for name in ("clip", "shape", "recall", *(("pin",) if symbol.of is not None else ())):
+        if name in written and name in steps:
+            message = f"`{name}` has nothing to act on: `{symbol.name}` shows only its summary"
+            c.report("E4512", written[name].span, message, help=f"drop `{name}`, or `only`")
+
+
+def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
     """With `every: Evict` a fold takes what the view leaves out or the log must lose (M-9.4)."""
     said = steps["summary"].get("summary")
-    log = steps if symbol.of is None else symbol.of.steps or {}
-    if said is None or "every_turns" in said or "every_ms" in said or "retain" in log or "window" in steps or "prune" in steps:
-        return
     node = symbol.declaration
-    place = next((step.name for step in _chain(node.value)[1] if step.name.text == "summary"), node.name)
+    step = next((step for step in _chain(node.value)[1] if step.name.text == "summary"), None)
+    place = node.name if step is None else step.name
+    if said is None or (step is not None and not check_summary(c, step, said)):
+        return
+    named = {"retain"} & (symbol.log.steps or {}).keys()
+    through: MemorySymbol | None = symbol
+    while through is not None and (through.of is not None or through is symbol):
+        named |= {"window", "prune"} & (through.steps or {}).keys()
+        through = through.of
+    if said.get("from") == "Buffer" and not named & {"window", "retain"}:
+        message = f"each fold is given the whole log: `{symbol.name}` has no `window`, and its log loses nothing"
+        c.report("W0457", place.span, message, help="add `.window(40)`, or leave `from: Buffer` out")
+    if "every_turns" in said or "every_ms" in said or named:
+        return
     c.report(
         "W0454", place.span, f"nothing is ever summarised: `{symbol.name}` has no `window`, and its log loses nothing",
         help="add `.window(40)` or `.retain(200)`, or say when: `every: 10`",

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS, is_key_value
+from ...vm.bytecode.memory_steps import (
+    INJECT,
+    ON_CONFLICT,
+    ON_FAILURE,
+    ONLY,
+    REDACTORS,
+    REFRESH_ON,
+    ROLES,
+    TIERS,
+    is_key_value,
+)  # fmt: skip
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
@@ -23,7 +33,7 @@ from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_bounds import bound
 from .memory_learn import read_rule
-from .memory_summary import read_summary
+from .memory_summary import completed, read_summary
 from .memory_words import known_word
 from .relations import ERRONEOUS
 
@@ -38,6 +48,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "redact": {"": ("redact", REDACTORS)},
     "roles": {"": ("roles", ROLES)},
     "pin": {"": ("pin_roles", ROLES), "when": ("pin_when", Function((MESSAGE,), BOOL))},
+    "only": {"": ("only", ONLY)},
     "prune": {"similar": ("prune", SHARE)},
     "clip": {"": ("clip", COUNT), "with": ("clip_with", TO_TEXT)},
     "window": {"": ("window", COUNT), "low": ("window_low", COUNT), "turns": ("window_turns", COUNT)},
@@ -72,7 +83,9 @@ NOT_OF_A_VALUE = {
     "ttl": "it ends with the last handle of it", "decay": "its facts end with the last handle of it",
 }  # fmt: skip
 DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
-OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
+OF_A_VIEW = ("roles", "pin", "only", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
+OF_SHOWN_UNITS = ("clip", "shape", "recall")
+"""Without use where only a summary is shown (M-9.18)."""
 
 
 class Steps:
@@ -287,12 +300,21 @@ class Steps:
         self.c.report("E4502", node.name.span, "`like` takes the name of a memory", help=".like(support)")
 
     def complete(self, table: Mapping[str, Any]) -> None:
-        """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet (M-2.12)."""
+        """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet, and of a summary that names nobody
+        what it does not say (M-2.12)."""
         for name, said in table.items():
             absent = (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE)
-            if name in self.found or name == "was" or absent:
-                continue
-            self.found[name] = said
+            if name == "summary" and "summary" in self.found.get(name, {}):
+                self.found[name] = {name: completed(self.found[name][name], said.get(name, {}))}
+            elif name not in self.found and name not in self.useless and name != "was" and not absent:
+                self.found[name] = said
+
+    @property
+    def useless(self) -> tuple[str, ...]:
+        """Steps that have nothing to act on."""
+        if "only" not in self.found:
+            return ()
+        return (*OF_SHOWN_UNITS, "pin") if self.is_view else OF_SHOWN_UNITS
 
 
 def _arguments_of(step: str, known: list[str]) -> str:

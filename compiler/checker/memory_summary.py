@@ -1,13 +1,13 @@
 """The step `summary` of a memory (M-9.1, M-9.2): who summarises, when, and how the text is shown.
 
-Hands on `read_summary`. Must not know: the other steps, how a fold is made.
+Hands on `read_summary`, `completed` and `check_summary`. Must not know: the other steps, how a fold is made.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...vm.bytecode.memory_steps import INJECT, SUMMARY_ROLES
+from ...vm.bytecode.memory_steps import FROM, HOLE, INJECT, SUMMARY_ROLES
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.memory import is_word
@@ -22,21 +22,46 @@ from .relations import ERRONEOUS, generic, is_text
 EVICT = "Evict"
 PARAMETERS = (STRING, array(MESSAGE))
 SHAPE = ".summary(MODEL, every: 10)"
-KNOWN = ("every", "inject", "role", "max_tokens", "prompt")
+KNOWN = ("every", "from", "inject", "role", "max_tokens", "prompt", "text")
+WHO = ("model", "function", "host")
+EVERY = ("every_turns", "every_ms")
+WORDS = {"inject": INJECT, "role": SUMMARY_ROLES, "from": FROM}
+SAID = "said"  # of a step that names nobody: the arguments that stand there, until it is complete
 
 
 def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """What the image holds, with the model or function still as a symbol; None after a report."""
+    """What the image holds, with the model or function still as a symbol; None after a report. Of one that names nobody
+    `completed` makes it whole."""
     by = [argument for argument in node.arguments if argument.name is None]
-    if len(by) != 1:
+    if len(by) > 1:
         c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SHAPE)
         return None
     found: dict[str, Any] = {}
-    legal = _by(c, by[0].value, found)
+    legal = not by or _by(c, by[0].value, found)
     for argument in node.arguments:
         if argument.name is not None:
             legal = _named(c, argument.name, argument.value, found) and legal
+    if not by:
+        found[SAID] = {argument.name.text for argument in node.arguments if argument.name is not None}
     return found if legal else None
+
+
+def completed(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """With what it does not say from another one, if it names nobody (M-2.12)."""
+    said = summary.get(SAID)
+    if said is None or SAID in other:
+        return summary
+    held = {name: value for name, value in other.items() if not ("every" in said and name in EVERY or name in said)}
+    return {**held, **{name: value for name, value in summary.items() if name != SAID}}
+
+
+def check_summary(c: Checker, node: ast.MethodCall, summary: dict[str, Any]) -> bool:
+    """Whether somebody makes it."""
+    if SAID not in summary:
+        return True
+    message = "`summary` takes 1 argument without a name, 0 given"
+    c.report("E2006", node.name.span, message, help=f"{SHAPE}, or name one in `summary` of [memory.defaults]")
+    return False
 
 
 def _by(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
@@ -68,12 +93,16 @@ def _gives_text(result: Type) -> bool:
 
 def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) -> bool:
     label = name.text
-    if label in ("inject", "role"):
-        held: Any = known_word(c, label, INJECT if label == "inject" else SUMMARY_ROLES, value) or FAILED
+    if label in WORDS:
+        held: Any = known_word(c, label, WORDS[label], value) or FAILED
+        if held == FROM[0]:
+            return True
     elif label == "every":
         return _every(c, value, found)
     elif label == "max_tokens":
         held = _constant(c, value, INT, "a constant Int of at least 1", lambda n: n >= 1)
+    elif label == "text":
+        held = _text(c, value)
     elif label == "prompt":
         held = _constant(c, value, STRING, "a constant String", bool)
     else:
@@ -84,6 +113,16 @@ def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) 
         return False
     found[label] = held
     return True
+
+
+def _text(c: Checker, value: ast.Expr) -> Any:
+    """What is shown, with one hole for the summary (M-9.22)."""
+    held = _constant(c, value, STRING, "a constant String", bool)
+    if held is FAILED or held.count(HOLE) == 1:
+        return held
+    message = f"`text` has {held.count(HOLE)} places for the summary, it takes 1"
+    c.report("E4513", value.span, message, help='text: "[Previous conversation summary: {}]"')
+    return FAILED
 
 
 def _every(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:

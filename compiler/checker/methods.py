@@ -334,7 +334,7 @@ def _memory_method(c: Checker, node: ast.MethodCall) -> None:
     """A derived view is only read (M-6.21)."""
     symbol = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
     if isinstance(symbol, MemorySymbol) and symbol.of is not None and node.name.text not in VIEW_METHODS:
-        help = f"call it on `{symbol.of.name}`, whose log the view shows"
+        help = f"call it on `{symbol.log.name}`, whose log the view shows"
         c.report("E4507", node.name.span, f"the derived view `{symbol.name}` has no method `{node.name.text}`", help=help)
 
 

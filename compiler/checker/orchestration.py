@@ -215,19 +215,28 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
 
 
 def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
+    """The name of a memory, a list of such as `with_memory` takes it, or a store that offers tools."""
+    if not isinstance(value, ast.ArrayExpr):
+        _attached(c, symbol, value)
+        return
+    if not value.items:
+        c.report("E4040", value.span, "the list of `memory` is empty", help="name memories: `memory: [plan, recent]`")
+    for item in value.items:
+        _attached(c, symbol, item, writes=item is value.items[-1], alone=False)
+
+
+def _attached(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: bool = True, alone: bool = True) -> None:
     found = at_module_level(c, value, Expected())
     binding = value.binding if isinstance(value, ast.PathExpr) else None
     if found == KEYED_MEMORY:
         without_key(c, value, help=f"a field has no key: call `{symbol.name}.with_memory(m.key(…)).execute(…)`")
     elif isinstance(binding, MemorySymbol):
-        symbol.memory = binding
-        refuse_attaching(c, value, symbol, binding, writes=True)
-    elif found is not ERRONEOUS and offers_tools(c, symbol, value):
-        return
-    elif found is not ERRONEOUS:
+        symbol.memories.append(binding)
+        refuse_attaching(c, value, symbol, binding, writes=writes)
+    elif found is not ERRONEOUS and not (alone and offers_tools(c, symbol, value)):
         what: Type | str = found if not is_memory(found) else "an expression"
         c.report(
-            "E4004", value.span, f"`memory` is the name of a memory, found `{what}`",
+            "E4004", value.span, f"`memory` is the name of a memory, or a list of such, found `{what}`",
             help="declare `memory log: Memory = Memory::new();` and write `memory: log`",
         )
 

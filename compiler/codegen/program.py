@@ -346,7 +346,8 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
         if key not in NAMES and key not in computed
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
-    memory = module.memories[model.memory] if model.memory is not None else None
+    numbers = [module.memories[memory] for memory in model.memories]
+    memory = numbers if len(numbers) > 1 else numbers[0] if numbers else None
     tools = [[*_offering(module, offering), []] for offering in model.tools]
     if model.store is not None:
         tools.append([*_offering(module, model.store), model.scope])

@@ -26,7 +26,8 @@ def visit_field(r: Resolver, name: str, value: ast.Expr) -> None:
         for item in value.items:
             _visit_named(r, item, "tool")
     elif name == "memory":
-        _visit_named(r, value, "memory")
+        for item in value.items if isinstance(value, ast.ArrayExpr) else [value]:
+            _visit_named(r, item, "memory")
     else:
         _visit(r, name, value, FIELD_WORDS.get(name, ()))
 

@@ -14,7 +14,7 @@ from .names import FunctionScope, Local, Symbol
 @dataclass(eq=False, slots=True)
 class MemorySymbol(Symbol):
     """`steps`: values by the names of vm/bytecode/memory_steps.py, by written step; None before it was checked. `of`: the memory
-    whose log a derived view shows."""
+    or view that a derived view is of."""
 
     declaration: ast.Store
     max_messages: int | None
@@ -35,6 +35,11 @@ class MemorySymbol(Symbol):
         """What `was` says."""
         found: str | None = (self.steps or {}).get("was", {}).get("was")
         return found
+
+    @property
+    def log(self) -> MemorySymbol:
+        """The memory whose log it shows: itself, unless it is a view."""
+        return self if self.of is None else self.of.log
 
     @property
     def image_steps(self) -> dict[str, Any]:

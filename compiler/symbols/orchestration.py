@@ -23,12 +23,12 @@ class ConnectionSymbol(Symbol):
 @dataclass(eq=False, slots=True)
 class ModelSymbol(Symbol):
     """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
-    `memory`: attached Memory."""
+    `memories`: the attached ones, the turn goes to the last."""
 
     declaration: ast.Config
     connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
-    memory: MemorySymbol | None = None
+    memories: list[MemorySymbol] = field(default_factory=list)
     tools: list[ToolSymbol | McpSymbol | MemorySymbol] = field(default_factory=list)
     store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
     scope: list[str] = field(default_factory=list)  # the names of the scope of the store

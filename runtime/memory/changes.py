@@ -7,6 +7,7 @@ not know: which store, calls, locks.
 from __future__ import annotations
 
 from .entries import Entry, Turn, ViewState, units
+from .inner_views import source_of
 from .source import Changed
 from .stores.protocol import Batch, Head
 from .tokens import count_with
@@ -159,15 +160,16 @@ class Change:
         return Batch(after, entries=left, turns=turns, evict=evict, views=views)
 
     def _moved_cuts(self, left: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:
-        moved = []
-        for name, policy in self.views.items():
+        moved: dict[str, ViewState] = {}
+        for name, policy in self.views.items():  # a view stands behind the one it is of
             if policy.window_low is None:
                 continue
-            state = self.state(name)
-            found = advanced(policy, Changed(self.log, left, evict), state, after.next)
+            state, log = self.state(name), Changed(self.log, left, evict)
+            source = source_of(policy, state, log, {**self.states, **moved}, budgets=False)
+            found = advanced(policy, source, state, after.next)
             if found is not state:
-                moved.append(found)
-        return moved
+                moved[name] = found
+        return list(moved.values())
 
 
 def leaving(

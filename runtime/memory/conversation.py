@@ -14,7 +14,7 @@ from .errors import MemoryFailure
 from .memory import Memory
 from .stores.operations import IN_PLACE, MustWait
 from .turns import Attached, asked_text, open_run
-from .views import with_lead
+from .views import with_lead, with_tool_lead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Conversation:
         "locks",
         "run",
         "lead",
+        "tool_lead",
         "report",
         "ended",
         "operations",
@@ -88,7 +89,7 @@ class Conversation:
         self.handles: Sequence[Any] = ()
         """What it holds on to until it has ended: a memory value lives as long as its handles (M-2.21)."""
         self.run: Run | None = None
-        self.lead = ""
+        self.lead = self.tool_lead = ""
         self._locked = False
 
     @property
@@ -129,7 +130,7 @@ class Conversation:
             self.run = self._begun(run_id, prompt, system, tools_offered, by)
         else:
             self.run = await self.operations.use(partial(self._begun, run_id, prompt, system, tools_offered, by))
-        self.lead = self.run.lead
+        self.lead, self.tool_lead = self.run.lead, self.run.tool_lead
         return self.run.head
 
     def _begun(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
@@ -153,6 +154,10 @@ class Conversation:
     def user(self, text: str) -> Msg:
         """The user message of a request (M-4.17, part 6)."""
         return Msg("user", with_lead(self.lead, text))
+
+    def first_round(self, unit: Sequence[Msg]) -> Sequence[Msg]:
+        """The first round in flight as requests of the call show it (M-9.20)."""
+        return with_tool_lead(self.tool_lead, unit) if self.tool_lead else unit
 
     def new_attempt(self) -> None:
         if self.run is not None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Declaration:
     """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
 
-    `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
+    `of` names the memory whose log a derived view shows, `policy` has the views between them.
+    `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
     says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a

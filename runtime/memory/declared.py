@@ -338,7 +338,13 @@ class Memories:
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
         """Of a memory, or of a view of `base`, at a key: with the bounds that a run computes (M-2.14 to M-2.19)."""
-        return declared.policy if declared.bounds is None else declared.bounds.at(base.per, key[2:-1])
+        policy = declared.policy if declared.bounds is None else declared.bounds.at(base.per, key[2:-1])
+        if declared.policy.inner is None:
+            return policy
+        name, _ = declared.policy.inner
+        inner = self._policy(self._declared[name], base, key)
+        same = policy.inner is not None and policy.inner[1] is inner
+        return policy if same else policy.replaced(inner=(name, inner))
 
     def take_over(self, earlier: Memories) -> None:
         """Go on with the volatile logs of an earlier session where a name is in both and declared alike there; views, and who
@@ -519,9 +525,9 @@ def _not_here(code: Any) -> Any:
 
 
 def _views(declared: Sequence[Declaration]) -> dict[str, dict[str, Policy]]:
-    """The derived views of each memory by name."""
+    """The derived views of each memory by name, each behind the one it is of."""
     found: dict[str, dict[str, Policy]] = {}
-    for each in declared:
+    for each in sorted(declared, key=lambda each: len(each.policy.chain)):
         if each.of is not None:
             found.setdefault(each.of, {})[each.name] = each.policy
     return found

@@ -5,6 +5,7 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 
 from __future__ import annotations
 
+from ...vm.bytecode.image import log_of
 from ...vm.bytecode.memory_steps import BOUNDS
 from .bounds import Bounds, key_names
 from .declaration import Declaration
@@ -41,17 +42,28 @@ def declarations(
     beginning of the program gave a memory by its number."""
     found = []
     counts = None if counter is None else _counting(counter)
+    policies: dict[int, Policy] = {}
+
+    def policy_of(number: int) -> Policy:
+        """Once each: a view of it has the same one."""
+        if number not in policies:
+            memory = image.memories[number]
+            policy = _policy(memory, memory.steps, memory.max_messages, functions, counts, secrets)
+            if memory.of is not None and image.memories[memory.of].of is not None:
+                policy = policy.replaced(inner=(image.memories[memory.of].name, policy_of(memory.of)))
+            policies[number] = policy
+        return policies[number]
+
     for number, memory in enumerate(image.memories):
         steps = memory.steps
         bounds = _bounds(memory, number, functions, counts, secrets, computed)
         made = None if bounds is None else bounds.made
-        of = None if memory.of is None else image.memories[memory.of].name
+        of = None if memory.of is None else log_of(image.memories, memory).name
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, memory.steps, memory.max_messages, functions, counts, secrets),
-                per=steps.get("keys", ()) if made is None else key_names(made), store=store, of=of, allow=_allowed(steps),
-                embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
+                memory.name, policy_of(number), per=steps.get("keys", ()) if made is None else key_names(made), store=store,
+                of=of, allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
                 path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
             )
         )
@@ -158,6 +170,8 @@ def _policy(
     for name in FUNCTIONS:
         if name in steps:
             steps[name] = functions(name, steps[name])
+    steps["only_summary"] = "only" in steps
+    steps.pop("only", None)
     if "store" in memory.steps:
         steps.setdefault("on_conflict", "Serial")
     if "summary" in steps:
@@ -187,7 +201,8 @@ def _rule(said: dict[str, Any], functions: Functions) -> Any:
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:
     """Who summarises is (model, name), (host, name) or (function, place)."""
-    held = {name: value for name, value in said.items() if name not in SUMMARISERS}
+    held = {name: value for name, value in said.items() if name not in (*SUMMARISERS, "from")}
+    held["whole"] = said.get("from") == "Buffer"
     kind = next(kind for kind in SUMMARISERS if kind in said)
     return {**held, "by": (kind, *said[kind]) if kind == "function" else (kind, said[kind])}
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 HALF_LIFE = 30 * 86_400_000
+COMPUTED = ("shows_all", "only_window", "stores_plainly", "has_state", "shown")
 SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
+SUMMARY_TEXT = "[summary] {}"
 
 
 class Policy:
@@ -36,14 +38,15 @@ class Policy:
     window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
     ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
     recall: `RecallPolicy` or None. learn: rules (M-10.22). pins_in_view: pin_roles and pin_when are those of a derived view,
-    which pins nothing in the log (M-9.11). secrets: what the filter of G-10.3 knows, which is in no log.
+    which pins nothing in the log (M-9.11). inner: of a view of a view, name and policy of the one it is of (M-9.15).
+    only_summary: M-9.17. secrets: what the filter of G-10.3 knows, which is in no log.
     """
 
     __slots__ = (
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "secrets", "shows_all", "only_window",
-        "stores_plainly", "shown",
+        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "inner", "only_summary", "secrets",
+        "shows_all", "only_window", "stores_plainly", "has_state", "shown",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +78,8 @@ class Policy:
         recall: RecallPolicy | None = None,
         learn: tuple[Rule, ...] = (),
         pins_in_view: bool = False,
+        inner: tuple[str, Policy] | None = None,
+        only_summary: bool = False,
         secrets: Secrets | None = None,
     ) -> None:
         self.retain = retain
@@ -103,18 +108,22 @@ class Policy:
         self.recall = recall
         self.learn = learn
         self.pins_in_view = pins_in_view
+        self.inner = inner
+        self.only_summary = only_summary
         self.secrets = secrets
         shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
-        self.shows_all = all(step is None for step in shown)
+        self.shows_all = all(step is None for step in shown) and not only_summary
         """No view step: the view is the log (M-3.3)."""
         others = (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall)
-        self.only_window = all(step is None for step in others) and not pins_in_view
+        self.only_window = all(step is None for step in others) and not (pins_in_view or only_summary)
         """At most one view step, a plain window."""
         kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
         self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when or learn)
         """A direct append is only put at the end and cut at the front."""
         self.shown: dict[Any, Any] = {}
         """Older texts as they go to a model (`older_text`)."""
+        self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
+        """Whether what it shows depends on a stored cut or summary, its own or that of a view it is of."""
 
     @staticmethod
     def of(steps: Mapping[str, Any]) -> Policy:
@@ -164,8 +173,13 @@ class Policy:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def chain(self) -> list[Policy]:
+        """What acts on the log one after another: those of the views it is of, the innermost first, and itself."""
+        return [self] if self.inner is None else [*self.inner[1].chain, self]
+
     def replaced(self, **fields: Any) -> Policy:
-        names = [name for name in self.__slots__ if name not in ("shows_all", "only_window", "stores_plainly", "shown")]
+        names = [name for name in self.__slots__ if name not in COMPUTED]
         return Policy(**{name: getattr(self, name) for name in names} | fields)
 
 
@@ -196,9 +210,10 @@ class RecallPolicy:
 
 
 class SummaryPolicy:
-    """M-9.1. `every_turns` or `every_ms` or neither, which is `Evict`. `by` names who summarises."""
+    """M-9.1. `every_turns` or `every_ms` or neither, which is `Evict`. `by` names who summarises. `text`: what is shown, with one
+    `{}` (M-9.22). `whole`: it is given all that the view shows (M-9.21)."""
 
-    __slots__ = ("every_turns", "every_ms", "inject", "role", "max_tokens", "prompt", "by")
+    __slots__ = ("every_turns", "every_ms", "inject", "role", "max_tokens", "prompt", "by", "text", "whole")
 
     def __init__(
         self,
@@ -210,6 +225,8 @@ class SummaryPolicy:
         max_tokens: int | None = None,
         prompt: str = SUMMARY_PROMPT,
         by: tuple[Any, ...] = (),
+        text: str = SUMMARY_TEXT,
+        whole: bool = False,
     ) -> None:
         self.every_turns = every_turns
         self.every_ms = every_ms
@@ -218,11 +235,18 @@ class SummaryPolicy:
         self.max_tokens = max_tokens
         self.prompt = prompt
         self.by = by
+        self.text = text
+        self.whole = whole
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SummaryPolicy) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def shown(self, summary: str) -> str:
+        """The text with the stored summary in its place."""
+        before, _, after = self.text.partition("{}")
+        return f"{before}{summary}{after}"
 
     @property
     def on_evict(self) -> bool:

@@ -24,7 +24,7 @@ from .views import view_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from ..records import Msg
     from .embedding import Embedding
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .keys import Key
     from .met_versions import MetVersions
     from .observations import Observation
+    from .source import Source
     from .stores.protocol import Store
     from .stores.volatile_log import VolatileLog
     from .views import Recalled, View
@@ -175,11 +176,30 @@ class MemoryReader:
             return None
         return log.messages()
 
-    def pins(self, policy: Policy) -> list[Entry]:
+    def pins(self, policy: Policy, name: str = OWN_VIEW) -> list[Entry]:
         """All entries that are pinned in a view, in log order."""
         from .view_pins import pinned_in
 
-        return self._read(lambda log: pinned_in(policy, log).pins())
+        def found(log: StoredLog) -> list[Entry]:
+            if policy.inner is None:
+                return pinned_in(policy, log).pins()
+            source, _ = self._source(policy, name, log)
+            return pinned_in(policy, source).pins()
+
+        return [] if policy.only_summary else self._read(found)
+
+    def _source(self, policy: Policy, name: str, log: StoredLog) -> tuple[Source, ViewState]:
+        """The log as the view takes it, and the state of the view."""
+        states = self.store.views(self.key) if (policy.has_state or self.policy.redact) and log.length else {}
+        source: Source = log
+        if self.policy.redact:
+            source, states = self._as_redacted_now(log, states)
+        state = states.get(name) or ViewState(name)
+        if policy.inner is None:
+            return source, state
+        from .inner_views import source_of
+
+        return source_of(policy, state, source, states), state
 
     def turns(self, last: int | None = None) -> list[tuple[Turn, list[Entry]]]:
         """Oldest first, each with its entries; a direct write is a turn without record (M-6.10)."""
@@ -229,13 +249,8 @@ class MemoryReader:
         chosen = policy or self.policy
 
         def shown(log: StoredLog) -> tuple[View, Head]:
-            stateful = chosen.window_low is not None or chosen.summary is not None or bool(self.policy.redact)
-            states = self.store.views(self.key) if stateful and log.length else {}
-            state = states.get(name) or ViewState(name)
-            source: Any = log
-            if self.policy.redact:
-                state, source = self._as_redacted_now(log, states, state)
-            if chosen.prune is not None:
+            source, state = self._source(chosen, name, log)
+            if any(each.prune is not None for each in chosen.chain):
                 works_on(log.length)
             made = view_of(
                 chosen, source, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
@@ -244,12 +259,12 @@ class MemoryReader:
 
         return self._read(shown)
 
-    def _as_redacted_now(self, log: StoredLog, states: Mapping[str, ViewState], state: ViewState) -> tuple[ViewState, Any]:
+    def _as_redacted_now(self, log: StoredLog, states: Mapping[str, ViewState]) -> tuple[Source, dict[str, ViewState]]:
         """What was stored under another redaction goes through this one before it goes to a model (M-8.27)."""
         from .older_text import Shown
 
         shown = Shown(self.policy, self.key, states)
-        return shown.state(state), shown.log(log)
+        return shown.log(log), {name: shown.state(state) for name, state in states.items()}
 
     def summary(self, name: str = OWN_VIEW) -> str | None:
         """M-6.13."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .facts import TRUST, content_text
 from .remembering import Facts
-from .views import RECALL_MARK, Recalled
+from .views import Recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +50,8 @@ def _line(name: str, content: Any) -> str:
 
 def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> None:
     """Of those a limit of tokens left in the request."""
-    shown = next((text.count("\n") for _, _, text in view.texts if text.startswith(RECALL_MARK)), 0)
-    if shown or recalled.degraded:
-        Facts(memory, task).recalled(recalled.facts[:shown], recalled.degraded)
+    if view.facts or recalled.degraded:
+        Facts(memory, task).recalled(recalled.facts[: view.facts], recalled.degraded)
 
 
 class Recalling:

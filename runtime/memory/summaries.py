@@ -9,17 +9,20 @@ from __future__ import annotations
 from .changes import leaving
 from .entries import Entry, ViewState, units
 from .errors import MemoryFailure
+from .inner_views import source_of
 from .source import StoredLog
 from .stages import of_roles
 from .stores.operations import IN_PLACE
 from .stores.protocol import Batch, Head
 from .tokens import count_text, longest_prefix
+from .view_pins import pins_unit
 from .views import view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
+    from .entries import Unit
     from .memory import Memory
     from .policy import Policy
     from .stores.operations import Operations
@@ -56,21 +59,40 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
     uncovered = list(units(log.forward(after=state.upto)))
     if not uncovered:
         return None
-    outside = _outside(policy, memory.policy, log, state, uncovered)
+    states = memory.store.views(memory.key) if policy.inner is not None else {}
+    shown, outside = _outside(policy, memory.policy, log, state, states, uncovered)
     if policy.summary.on_evict:
         folded = outside
     else:
         folded = uncovered if outside or _is_time(policy, state, head, uncovered[0][0].at, memory.now()) else []
     if not folded:
         return None
-    shown = folded if policy.roles is None else [of_roles(policy.roles, unit) for unit in folded]
-    entries = [entry for unit in shown for entry in unit]
+    given = [entry for unit in folded for entry in _of_roles(policy, unit)]
+    if not policy.summary.whole:
+        return _fold(memory, view, state, head, given, folded[-1][-1].seq)
+    held = {unit[0].seq: unit for unit in units(shown)}
+    for unit in uncovered:
+        held.setdefault(unit[0].seq, _of_roles(policy, unit))
+    buffer = [entry for seq in sorted(held) for entry in held[seq]]
+    return _fold(memory, view, state, head, buffer, uncovered[-1][-1].seq)
+
+
+def _fold(memory: Memory, view: str, state: ViewState, head: Head, entries: list[Entry], upto: int) -> Fold:
+    """As the redaction of now shows what it is given (M-8.27)."""
     if memory.policy.redact:
         from .older_text import Shown
 
         now = Shown(memory.policy, memory.key, memory.store.views(memory.key))
         entries, state = [now.entry(entry) for entry in entries], now.state(state)
-    return Fold(view, state, head, entries, folded[-1][-1].seq)
+    return Fold(view, state, head, entries, upto)
+
+
+def _of_roles(policy: Policy, unit: Unit) -> Unit:
+    """What the view, and those it is of, leave of a unit (M-9.4). What one of these pins it shows in any case (M-9.16)."""
+    for each in policy.chain:
+        if each.roles is not None and unit and (each is policy or not pins_unit(each, unit)):
+            unit = of_roles(each.roles, unit)
+    return unit
 
 
 def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int) -> bool:
@@ -81,15 +103,34 @@ def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int
     return summary.every_ms is not None and now - (state.folded_at or oldest) >= summary.every_ms
 
 
-def _outside(policy: Policy, own: Policy, log: StoredLog, state: ViewState, uncovered: list[list[Entry]]) -> list[list[Entry]]:
-    """Uncovered unpinned units outside the window, or that must leave the log: a prefix of the uncovered ones."""
-    bare = policy.replaced(summary=None, tokens=None, shape=None, clip=None)
-    view = view_of(bare, log, state)
-    first = next((entry.seq for entry in view.entries if not entry.pinned), log.head.next)
-    pinned = {entry.seq for entry in view.entries if entry.pinned}
+def _outside(
+    policy: Policy, own: Policy, log: StoredLog, state: ViewState, states: Mapping[str, ViewState], uncovered: list[Unit]
+) -> tuple[list[Entry], list[Unit]]:
+    """What windows let the view show; and the uncovered units outside one of them, or that must leave the log."""
+    bare = _bare(policy)
+    shown, first = [], 0
+    for each, at in [*_levels(bare.inner, states), (bare, state)]:
+        shown = view_of(each, source_of(each, at, log, states), at).entries
+        first = max(first, next((entry.seq for entry in shown if not entry.pinned), log.head.next))
+    inside = {entry.seq for entry in shown}
     going = leaving(own, log.length, log.head.tokens, log.forward(pinned=False), [], None)
     last = max((entry.seq for entry in going), default=-1)
-    return [unit for unit in uncovered if (unit[0].seq < first and unit[0].seq not in pinned) or unit[0].seq <= last]
+    outside = [unit for unit in uncovered if (unit[0].seq < first and unit[0].seq not in inside) or unit[0].seq <= last]
+    return shown, outside
+
+
+def _bare(policy: Policy) -> Policy:
+    """With the steps that say which units it shows in full, whatever is covered; so the views it is of."""
+    inner = None if policy.inner is None else (policy.inner[0], _bare(policy.inner[1]))
+    return policy.replaced(summary=None, tokens=None, shape=None, clip=None, only_summary=False, inner=inner)
+
+
+def _levels(inner: tuple[str, Policy] | None, states: Mapping[str, ViewState]) -> list[tuple[Policy, ViewState]]:
+    """The views that another one is of, the innermost first."""
+    if inner is None:
+        return []
+    name, policy = inner
+    return [*_levels(policy.inner, states), (policy, states.get(name) or ViewState(name))]
 
 
 def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
@@ -113,7 +154,8 @@ def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
         if failure.variant != "Conflict":
             raise
         return False
-    memory.tell("memory:summary", {"upto": fold.upto, "tokens": count_text(text)})
+    if fold.entries:
+        memory.tell("memory:summary", {"upto": fold.upto, "tokens": count_text(text)})
     if gone:
         memory.tell("memory:evict", {"seqs": [entry.seq for entry in gone], "reason": "retain"})
     return True
@@ -131,8 +173,8 @@ async def refresh(memory: Memory, view: str, summarise: Summarise, operations: O
         fold = await operations.use(lambda: due_fold(memory, view))
         if fold is None:
             return None
-        text = await summarise(fold.previous, fold.entries)
-        if not text:
+        text = await summarise(fold.previous, fold.entries) if fold.entries else fold.previous  # `roles` left nothing
+        if not text and fold.entries:
             raise ValueError("the summariser gave no text")
         await operations.use(lambda: store_fold(memory, fold, text))
         return None

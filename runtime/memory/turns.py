@@ -14,7 +14,7 @@ from .changes import Draft
 from .entries import Turn, check_units, state_part
 from .errors import MemoryFailure, nested, overflow
 from .tokens import count_text, total
-from .views import Recalled, request_head
+from .views import Recalled, request_head, tool_lead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ class Attached:
 
 
 class Run:
-    """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message."""
+    """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message, `tool_lead`
+    that before the first result of its first round."""
 
     __slots__ = (
-        "target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended",
+        "target", "run_id", "by", "meta", "prompt", "head", "lead", "tool_lead", "views", "snapshot", "rounds", "writes", "ended",
         "accesses", "stored",
     )  # fmt: skip
 
@@ -76,6 +77,7 @@ class Run:
         self.prompt = prompt
         self.head = head
         self.lead = lead
+        self.tool_lead = tool_lead(views)
         self.views = views
         self.snapshot = snapshot
         self.rounds: list[Draft] = []
@@ -323,8 +325,14 @@ def open_run(
     snapshot = snapshots[-1] if target is not None else None
     run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
     if recall is not None:
-        run.accesses = [partial(recall.count, attached[number], one, views[number]) for number, one in found.items()]
+        run.accesses = [partial(_counted, run, recall, attached[n], one, views[n]) for n, one in found.items()]
     return run
+
+
+def _counted(run: Run, recall: Recall, element: Attached, recalled: Recalled, view: View) -> None:
+    """Facts before the first result of a tool are shown when a tool was called (M-9.20)."""
+    if recalled.inject != "Tool" or run.rounds:
+        recall.count(element, recalled, view)
 
 
 def asked_text(prompt: Sequence[Msg]) -> str:
@@ -362,7 +370,7 @@ def views_of(
 
 def _shares(attached: Sequence[Attached], tokens: int, system: str | None, prompt: int) -> list[int]:
     """M-9.14: what system message, pins and prompt leave is divided by weight; each share has the pins of its view on top."""
-    pins = [element.memory.pins(element.policy) for element in attached]
+    pins = [element.memory.pins(element.policy, element.view) for element in attached]
     counted: dict[Memory, dict[int, int]] = {}
     for element, own in zip(attached, pins, strict=True):
         counted.setdefault(element.memory, {}).update((entry.seq, entry.tokens) for entry in own)

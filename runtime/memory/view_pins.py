@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..records import Msg
+    from .entries import Unit
     from .policy import Policy
     from .source import Source
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 def pins_message(policy: Policy, message: Msg) -> bool:
     """What the `pin` steps of a policy say of a message (M-4.6)."""
     return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
+
+
+def pins_unit(policy: Policy, unit: Unit) -> bool:
+    """Whether a view of that policy pins it, or the log does."""
+    return unit[0].pinned or (policy.pins_in_view and any(pins_message(policy, entry.message) for entry in unit))
 
 
 def pinned_in(policy: Policy, source: Source) -> Source:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ...vm.bytecode.image import memories_of
 from ...vm.effects import ModelLife
 from ...vm.handles import message_array
 from ...vm.panics import Panic
@@ -174,7 +175,8 @@ class ModelCalls:
         attached = call.memory
         if attached is UNSET:
             model: Model = self.models[call.model][1]
-            attached = None if model.memory is None else self.run.program.memories[model.memory]
+            held = [self.run.program.memories[number] for number in memories_of(model)]
+            attached = tuple(held) if len(held) > 1 else held[0] if held else None
         return None if attached is None else await conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 

@@ -1,6 +1,7 @@
 """Memories of projects on disk: stores, defaults of the manifest, events, what `inspect` shows (M-2.12, M-2.13, M-6.26, M-8)."""
 
 import contextlib
+import json
 import sqlite3
 
 import pytest
@@ -52,9 +53,54 @@ def test_defaults_of_the_manifest_are_steps_left_out(cli, write):
     assert cli("run", "--offline", "main.conc").out == "3\n"
 
 
+SUMMARISING = """model Shortener { provider: offline }
+memory log: Memory = Memory::new()%s;
+model M { provider: offline, memory: log }
+fn main() {
+    M.execute("hello")?;
+    println(log.view("q").map(|m| m.content));
+}
+"""
+
+
+def test_a_summary_of_the_manifest_is_overridden_in_part(cli, write):
+    """M-9.24, M-9.23, M-13.86, M-13.87"""
+    said = 'summary = { model = "Shortener", every = 1, inject = "Prompt", prompt = "Shorten.", text = "({})" }'
+    write("Concerto.toml", PROJECT + f'[memory.defaults]\nroles = ["Assistant"]\n{said}\n')
+    write("main.conc", SUMMARISING % "")
+    whole = "offline: Shorten.  assistant: offline: hello"
+    assert cli("run", "--offline", "main.conc").out == f"[offline: hello, ({whole})\n\nq]\n"
+    write("main.conc", SUMMARISING % ".summary(inject: Suffix).roles([User])")
+    whole = "offline: Shorten.  user: hello"
+    assert cli("run", "--offline", "main.conc").out == f"[hello, ({whole}), q]\n"
+    write("main.conc", SUMMARISING % '.summary(|_p, new| "${new.len()}", every: 1)')
+    assert cli("run", "--offline", "main.conc").out == "[[summary] 1, offline: hello, q]\n"
+    assert '"text":"({})"' not in cli("inspect", "main.conc", "--json").out.replace(" ", "")
+    assert '"memory":"log"' in cli("inspect", "main.conc", "--json").out.replace(" ", "")
+
+
+def test_a_table_of_its_own_says_the_summary_too(cli, write):
+    """M-9.24: a name of the host, and an error that names its place."""
+    write("Concerto.toml", PROJECT + '[memory.defaults.summary]\nby = "notes"\nevery = "1h"\nfrom = "Buffer"\nrole = "User"\n')
+    write("main.conc", SUMMARISING % ".window(4)")
+    (found,) = json.loads(cli("inspect", "main.conc", "--json").out)["memories"]
+    assert found["steps"]["summary"] == {"every_ms": 3600000, "from": "Buffer", "host": "notes", "role": "User"}
+    write("Concerto.toml", PROJECT + '[memory.defaults]\nsummary = { model = "Shrotener" }\n')
+    ended = cli("check", "main.conc")
+    assert ended.code == 65 and "Concerto.toml:6:1: error[E4508]" in ended.err and "did you mean `Shortener`" in ended.err
+
+
 @pytest.mark.parametrize(
     ("table", "error"),
     [
+        ('[memory.defaults]\nroles = ["Users"]', "E4004]: `roles` of [memory.defaults] is an array of User, Assistant"),
+        ("[memory.defaults]\nsummary = 3", "E4004]: `summary` of [memory.defaults] is a table"),
+        ("[memory.defaults]\nsummary = { every = 3 }", "E4514]: `summary` of [memory.defaults] names who summarises"),
+        ('[memory.defaults]\nsummary = { by = "a", model = "M" }', "E4514]: `summary` of [memory.defaults] names who summarises"),
+        ('[memory.defaults]\nsummary = { by = "a", evry = 1 }', "E4502]: `summary` of [memory.defaults] has no key `evry`"),
+        ('[memory.defaults]\nsummary = { by = "a", every = 0 }', "E4004]: `every` in `summary` of [memory.defaults] is a number"),
+        ('[memory.defaults]\nsummary = { by = "a", inject = "Top" }', "E4004]: `inject` in `summary` of [memory.defaults] is"),
+        ('[memory.defaults]\nsummary = { by = "a", text = "so" }', "E4004]: `text` in `summary` of [memory.defaults] is a"),
         ("[memory.defaults]\nretain = 0", "E4004]: `retain` of [memory.defaults] is an integer of at least 1"),
         ("[memory.defaults]\nretian = 3", "E4502]: [memory.defaults] has no step `retian`"),
         ("[memory.defaults]\nstore = \"nowhere\"", 'E4508]: unknown store "nowhere"'),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from concerto.runtime.memory import memory, policy
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
@@ -10,6 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from ..fuzz.campaign_facts import histories, of_sqlite
 from . import (
+    combinations,
     contract,
     test_api,
     test_durability,
@@ -53,6 +56,12 @@ def memory_values(tmp_path):
     deeds = [(kind, number) for number, kind in enumerate(test_memory_values.KINDS)]
     chain = "Memory::new().retain(%s(6), low: %s(2)).window(%s(3))"
     test_memory_values.same(test_memory_values.emits(chain, deeds))
+def combined(tmp_path):
+    """Few programs, so chosen that together they find each mutant of what views and summaries are made of."""
+    for seed in combinations.TELLING:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        combinations.check(combinations.drawn(random.Random(seed)), "volatile", None, folder)
 
 
 class Files:

@@ -21,10 +21,12 @@ from concerto.runtime.memory import (
     dumps,
     entries,
     facts,
+    inner_views,
     keys,
     memory,
     memory_values,
     older_text,
+    policy,
     reading,
     recall_step,
     recalling,
@@ -109,7 +111,7 @@ MUTANTS = {
             changes, "yield from self.log.forward(pinned=False)", "yield from self.log.forward()", LOG
         ),
         "pins windowed": Mutant(
-            views, "pins = source.pins()\n    texts", "pins = source.pins()[-(policy.window or 99) :]\n    texts", LOG,
+            views, "else source.pins()\n    texts", "else source.pins()[-(policy.window or 99) :]\n    texts", LOG,
         ),
         "system prompt stored": Mutant(
             turns, 'for message in self.prompt\n            if message.role != "system"',
@@ -271,7 +273,75 @@ MUTANTS = {
         "`len/4` rounded down": Mutant(tokens, "- (-count // BYTES_PER_TOKEN)", "+ count // BYTES_PER_TOKEN", finding.counting),
     },
     "M-12.21": {
-        "views one behind the other": Mutant(views, "elif id(log) in by_log:", "elif False:", finding.lists),
+        "views one behind the other": Mutant(views, "elif log in by_log:", "elif False:", finding.lists),
+    },
+    "M-12.24": {
+        "views told apart by their handle": Mutant(
+            views, "elif log in by_log:", "elif any(log is one for one in by_log):", finding.combined
+        ),
+        "inner view passed over": Mutant(
+            inner_views, "if policy.inner is None:", "if True:", finding.combined
+        ),
+        "pins of the inner view lost": Mutant(
+            inner_views, "shown = merge(passed, units_back(reversed(own)), key=lambda unit: unit[0].seq, reverse=True)",
+            "shown = passed", finding.combined,
+        ),
+        "pins of the inner view pin in the outer": Mutant(
+            inner_views, "return self.source.pins()", "return pinned_in(self.policy, self.source).pins()", finding.combined,
+        ),
+        "budget of the inner view left out": Mutant(
+            inner_views, "if policy.tokens is not None and self.budgets:", "if False:", finding.combined,
+        ),
+        "a budget of the inner view fails a commit": Mutant(
+            inner_views, "if policy.tokens is not None and self.budgets:", "if policy.tokens is not None:", finding.combined,
+        ),
+        "uncovered unit lost behind the inner window": Mutant(
+            inner_views, "covered = least(covered, state.upto if policy.summary is not None else None)", "covered = None",
+            finding.combined,
+        ),
+        "outer cut made from the old inner one": Mutant(
+            changes, "{**self.states, **moved}", "self.states", finding.combined
+        ),
+        "what an inner view hides is folded": Mutant(
+            summaries, "for each in policy.chain:", "for each in [policy]:", finding.combined
+        ),
+        "what an inner view pins is not folded": Mutant(
+            summaries, "(each is policy or not pins_unit(each, unit))", "True", finding.combined
+        ),
+        "only the outer window makes a fold due": Mutant(
+            summaries, "[*_levels(bare.inner, states), (bare, state)]", "[(bare, state)]", finding.combined
+        ),
+        "view of only its summary shows pins": Mutant(
+            views, "[] if policy.only_summary else source.pins()", "source.pins()", finding.combined
+        ),
+        "view of only its summary shows units": Mutant(
+            views, "([], 0) if policy.only_summary else _window(", "_window(", finding.combined
+        ),
+        "default text for a text of the user": Mutant(
+            policy, 'self.text.partition("{}")', 'SUMMARY_TEXT.partition("{}")', finding.combined
+        ),
+    },
+    "M-12.25": {
+        "tool text before every round": Mutant(calls, "if rounds == 1 and", "if", finding.combined),
+        "tool text before the newest round": Mutant(
+            calls, "messages = [*messages, *shown]", "messages = [*messages[: -2 * (rounds > 1) or None], *shown]",
+            finding.combined,
+        ),
+        "tool text stored": Mutant(
+            calls, "self.conversation.add_round(reply.text, reply.calls, results,",
+            "self.conversation.add_round(reply.text, reply.calls, self.conversation.first_round([None, *results])[1:],",
+            finding.combined,
+        ),
+        "tool text in the prompt too": Mutant(
+            views, 'view.joined("Prompt") for', 'view.joined("Prompt") + view.joined("Tool") for', finding.combined
+        ),
+    },
+    "M-12.26": {
+        "buffer of the uncovered units alone": Mutant(summaries, "if not policy.summary.whole:", "if True:", finding.combined),
+        "buffer without the uncovered units": Mutant(
+            summaries, "held.setdefault(unit[0].seq, _of_roles(policy, unit))", "pass", finding.combined
+        ),
+        "buffer covers nothing": Mutant(summaries, "uncovered[-1][-1].seq)", "state.upto)", finding.combined),
     },
     "M-12.31": {
         "bounds of the first value for all": Mutant(

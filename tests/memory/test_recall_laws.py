@@ -13,7 +13,7 @@ from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
-from concerto.runtime.memory.views import RECALL_MARK, SUMMARY_MARK
+from concerto.runtime.memory.views import RECALL_MARK
 from concerto.runtime.records import Msg
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -151,5 +151,5 @@ def test_what_is_only_shown_is_never_stored(contents, turns, tools, inject):
     assert told == [text for number in range(turns) for text in (f"bonn rhine tea tower {number}", "reply")]
     shown = open_run([Attached(memory)], "", [Msg("user", "bonn rhine tea tower")], system="S", recall=Recalling(None))
     text = shown.lead + "".join(message.content for message in shown.head)
-    assert (SUMMARY_MARK in text) is (turns > 1)
+    assert ("[summary] " in text) is (turns > 1)
     assert RECALL_MARK in text or not any(set(content.split()) - {"東京"} for content in contents)

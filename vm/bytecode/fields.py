@@ -134,6 +134,20 @@ def optional(inner: Checker) -> Checker:
     return check
 
 
+def one_or_more(inner: Checker) -> Checker:
+    """One such, or a list of several."""
+
+    def check(value: Any, limits: Limits) -> None:
+        if type(value) is not list:
+            inner(value, limits)
+        elif len(value) < 2:
+            raise Misshapen("a list of several expected")
+        else:
+            listed(inner)(value, limits)
+
+    return check
+
+
 def listed(inner: Checker, most: str = "") -> Checker:
     """A list of such; `most` names the limit that bounds its length."""
 

@@ -133,13 +133,14 @@ class _Graph:
         return self._node(_without_indexes(descriptor), named)
 
     def _model(self, model: i.Model) -> Node:
-        named = [] if model.memory is None else [("memories", model.memory)]
+        named = [("memories", number) for number in i.memories_of(model)]
         named += [(section, number) for section, number, _ in model.tools if section in _SECTIONS]
         named += [] if model.computed is None else [("functions", model.computed)]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
+        several = len(model.memory) if isinstance(model.memory, list) else model.memory is None
         scopes = [scope for _, _, scope in model.tools]
-        return self._node([model.name, model.connection, model.fields, model.memory is None, scopes, model.decorators], named)
+        return self._node([model.name, model.connection, model.fields, several, scopes, model.decorators], named)
 
     def _memory(self, memory: i.Memory) -> Node:
         named = [] if memory.of is None else [("memories", memory.of)]

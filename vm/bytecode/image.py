@@ -108,7 +108,7 @@ class Schema(Record):
 
 class Model(Record):
     """`fields`: constants by name as plain data; `computed`: the function that evaluates the others into a Map of them, run at
-    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index or None. `tools`: [section,
+    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index, a list of them or None. `tools`: [section,
     index, names of scopes] of what offers it tools. `decorators`: [[name, {argument: value}]]."""
 
     __slots__ = ("name", "connection", "fields", "computed", "memory", "tools", "decorators")
@@ -116,7 +116,7 @@ class Model(Record):
     connection: str
     fields: dict[str, Any]
     computed: int | None
-    memory: int | None
+    memory: int | list[int] | None
     tools: list[list[Any]]
     decorators: list[list[Any]]
 
@@ -180,7 +180,7 @@ class Ledger(Record):
 
 
 class Memory(Record):
-    """`steps`: the written ones but `retain`, see memory_steps.py; `of`: index of the memory whose log a derived view shows;
+    """`steps`: the written ones but `retain`, see memory_steps.py; `of`: index of the memory or view that a derived view is of;
     `context`: index of the context whose slots it has."""
 
     __slots__ = ("name", "max_messages", "steps", "of", "context")
@@ -189,6 +189,19 @@ class Memory(Record):
     steps: dict[str, Any]
     of: int | None
     context: int | None
+
+
+def memories_of(model: Model) -> list[int]:
+    """The memories of its field, the turn goes to the last."""
+    held = model.memory
+    return held if isinstance(held, list) else [] if held is None else [held]
+
+
+def log_of(memories: list[Memory], memory: Memory) -> Memory:
+    """The memory whose log a view shows, through the views between; any other one itself."""
+    while memory.of is not None:
+        memory = memories[memory.of]
+    return memory
 
 
 class Context(Record):

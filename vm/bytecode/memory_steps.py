@@ -19,7 +19,11 @@ ROLES = ("User", "Assistant", "System", "Tool")
 ON_FAILURE = ("Discard", "Record")
 ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
 REDACTORS = ("Pii",)
-INJECT = ("System", "Prefix", "Suffix", "Prompt")
+INJECT = ("System", "Prefix", "Suffix", "Prompt", "Tool")
+FROM = ("Uncovered", "Buffer")
+ONLY = ("Summary",)
+HOLE = "{}"
+"""Where the text around a summary has it (M-9.22)."""
 SUMMARY_ROLES = ("System", "User")
 TIERS = ("Ephemeral", "Session", "Persistent")
 REFRESH_ON = ("Access", "Confirm")
@@ -80,7 +84,8 @@ def _some_of(words: tuple[str, ...]) -> Accepts:
 SUMMARY = _table(
     {
         "model": is_text, "function": is_function, "host": is_text, "every_turns": is_count, "every_ms": is_count,
-        "max_tokens": is_count, "prompt": is_text, "inject": _one_of(INJECT), "role": _one_of(SUMMARY_ROLES),
+        "max_tokens": is_count, "prompt": is_text, "text": lambda value: is_text(value) and value.count(HOLE) == 1,
+        "from": _one_of(("Buffer",)), "inject": _one_of(INJECT), "role": _one_of(SUMMARY_ROLES),
     }, (),
 )  # fmt: skip
 STORE = _table(
@@ -118,7 +123,7 @@ STEPS: dict[str, Accepts] = {
     "was": is_text, "key_defaults": lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values())),
     "allow_read": _names, "allow_write": _names, "store": STORE,
     "summary": lambda value: SUMMARY(value) and sum(by in value for by in ("model", "function", "host")) == 1,
-    "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
+    "only": _one_of(ONLY), "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
     "recall": lambda value: value is True,
     "recall_k": is_count, "recall_tiers": _some_of(TIERS), "recall_min_confidence": is_share, "recall_inject": _one_of(INJECT),

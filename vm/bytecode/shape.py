@@ -80,7 +80,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,  # connection
         f.mapped(f.plain),
         f.optional(f.natural),  # computed
-        f.optional(f.natural),  # memory
+        f.optional(f.one_or_more(f.natural)),  # memory
         f.listed(f.row(f.name, f.natural, f.listed(f.text))),  # tools
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
     ),

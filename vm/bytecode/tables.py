@@ -155,8 +155,7 @@ def _declarations(scope: Scope) -> None:
         if store.shape is not None and (not _is_object(store.shape) or len(store.shape[3]) != 2):
             refuse("V119", f"hashmap {index}", "its shape is no object of a key and its value")
     for index, memory in enumerate(image.memories):
-        if memory.of is not None and (memory.of >= len(image.memories) or image.memories[memory.of].of is not None):
-            refuse("V108", f"memory {index}", f"there is no memory {memory.of} with a log to show")
+        _check_of(image, index, memory)
         if memory.context is not None and memory.context >= len(image.contexts):
             refuse("V108", f"memory {index}", f"there is no context {memory.context}")
     for index, context in enumerate(image.contexts):
@@ -166,8 +165,11 @@ def _declarations(scope: Scope) -> None:
     for index, model in enumerate(image.models):
         if model.computed is not None:
             _entry(image, f"model {index}", model.computed)
-        if model.memory is not None and model.memory >= len(image.memories):
-            refuse("V108", f"model {index}", f"there is no memory {model.memory}")
+        for number in i.memories_of(model):
+            if number >= len(image.memories):
+                refuse("V108", f"model {index}", f"there is no memory {number}")
+            if keyed(image, number):
+                refuse("V119", f"model {index}", f"memory {number} has keys: a model has none for it")
         for section, number, _ in model.tools:
             if section not in OFFERING or number >= scope.sizes[section]:
                 refuse("V108", f"model {index}", f"there is no entry {number} of `{section}` with tools")
@@ -187,8 +189,22 @@ def _declarations(scope: Scope) -> None:
 
 def keyed(image: i.Image, number: int) -> bool:
     """Whether a memory, or the one it shows, has `.per(…)`."""
-    memory = image.memories[number]
-    return "keys" in (memory if memory.of is None else image.memories[memory.of]).steps
+    return bool(i.log_of(image.memories, image.memories[number]).steps.get("keys"))
+
+
+def _check_of(image: i.Image, index: int, memory: i.Memory) -> None:
+    """A view leads to a log, through views that show units of it (M-9.15); one that shows only its summary has one (M-9.17)."""
+    seen = {index}
+    at = memory
+    while at.of is not None:
+        if at.of >= len(image.memories) or at.of in seen:
+            refuse("V108", f"memory {index}", f"there is no memory {at.of} with a log to show")
+        seen.add(at.of)
+        at = image.memories[at.of]
+        if at.of is not None and ("shape" in at.steps or "only" in at.steps):
+            refuse("V119", f"memory {index}", "the view it is of shows no units of a log")
+    if "only" in memory.steps and ("summary" not in memory.steps or "shape" in memory.steps):
+        refuse("V119", f"memory {index}", "`only` has a summary and nothing else to show")
 
 
 def _context(scope: Scope, at: str, context: i.Context) -> None:

@@ -5,6 +5,7 @@ Made once per program, when something of it is first written or read. Hands on `
 
 from __future__ import annotations
 
+from ..bytecode.image import log_of
 from ..declared_types import DeclaredTypes
 from ..values.casts import matches
 
@@ -50,8 +51,7 @@ class Layout:
 
 def _store(memory: Any, memories: Any) -> str | None:
     """The name of the store of a memory, which is that of the memory a view shows (M-2.13)."""
-    of = memory if memory.of is None else memories[memory.of]
-    name: str | None = of.steps.get("store", {}).get("name")
+    name: str | None = log_of(memories, memory).steps.get("store", {}).get("name")
     return name
 
 
