@@ -155,6 +155,10 @@ E4507 declare  persistence without a store, or a step or method that a derived v
 E4508 declare  unknown store, context, embedder or summariser
 E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow
+E4528 declare  two functions that give the shown messages
+E4529 declare  function that no view or event of a memory can call
+E4530 declare  `refresh` of a memory whose turns nobody else comes between
+E4531 declare  `refresh` beside a function that gives the shown messages
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

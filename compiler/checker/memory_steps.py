@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS
+from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, REREAD, ROLES, TIERS
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
@@ -21,6 +21,7 @@ from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
+from .memory_asking import read_handler, read_view
 from .memory_learn import read_rule
 from .memory_summary import read_summary
 from .memory_words import known_word
@@ -30,7 +31,7 @@ COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "a
 TO_TEXT = Function((STRING,), STRING)
 MESSAGES = array(MESSAGE)
 # Per step its arguments: "" is the positional one; the name in the image, and what it takes: one of the kinds above, words, or
-# the type of a function. `per` and `summary` are read on their own.
+# the type of a function. Those without arguments here are read on their own.
 STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "retain": {"": ("retain", COUNT), "low": ("retain_low", COUNT), "tokens": ("retain_tokens", COUNT)},
     "tools": {},
@@ -44,6 +45,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "on_failure": {"": ("on_failure", ON_FAILURE)},
     "on_conflict": {"": ("on_conflict", ON_CONFLICT)},
     "shape": {"": ("shape", Function((MESSAGES,), MESSAGES))},
+    "refresh": {"": ("refresh", REREAD)},
     "weight": {"": ("weight", COUNT)},
     "ttl": {"": ("ttl", DURATION)},
     "embed": {"": ("embed", TEXT)},
@@ -58,14 +60,18 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
         "archive_below": ("decay_archive_below", SHARE), "refresh_on": ("decay_refresh_on", REFRESH_ON),
     },
     "per": {},
+    "view": {},
+    "on": {},
     "summary": {},
     "learn": {},
     "context": {},
 }  # fmt: skip
 WITHOUT_ARGUMENTS = ("tools", "recall")
-REPEATED = ("pin", "learn")
+REPEATED = ("pin", "learn", "on")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
-OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
+OF_A_VIEW = (
+    "roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "view", "refresh", "weight", "like",
+)  # fmt: skip
 
 
 class Steps:
@@ -99,6 +105,10 @@ class Steps:
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
         elif name == "learn":
             self._learn(node)
+        elif name == "view":
+            self.found[name] = {"view_with": made} if (made := read_view(c, node)) is not None else {}
+        elif name == "on":
+            self._on(node)
         elif name == "context":
             self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         else:
@@ -185,6 +195,20 @@ class Steps:
             self.c.report("E4503", place, f'the rule "{rule["name"]}" is written twice', first=first, help="name each rule once")
             return
         rules.append(rule)
+
+    def _on(self, node: ast.MethodCall) -> None:
+        """One handler more (M-6.37); an event has one."""
+        handlers = self.found.setdefault("on", {}).setdefault("on", [])
+        handler = read_handler(self.c, node)
+        if handler is None:
+            return
+        place = node.arguments[0].span
+        first = self.places.setdefault(f"event {handler['event']}", place)
+        if any(handler["event"] == other["event"] for other in handlers):
+            message = f"the event `{handler['event']}` has two functions"
+            self.c.report("E4503", place, message, first=first, help="call both in one function")
+            return
+        handlers.append(handler)
 
     def _attaching(self, step: str, value: ast.Expr) -> Any:
         """The models and agents of `allow`."""

@@ -6,7 +6,7 @@ from .policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     Allow = tuple[frozenset[str], frozenset[str]]
@@ -18,10 +18,11 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once.
+    says it (M-10.16). `fixed`: slots that are written once. `on`: the places of functions that are called for its
+    events, by channel (M-6.37).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "on")
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class Declaration:
         allow: Allow | None = None,
         embed: dict[str, Any] | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        on: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -46,3 +48,4 @@ class Declaration:
         self.allow = allow
         self.embed = embed
         self.fixed = fixed
+        self.on = on or {}

@@ -5,6 +5,7 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 
 from __future__ import annotations
 
+from ...vm.bytecode.memory_steps import EVENTS
 from .declaration import Declaration
 from .policy import Policy
 from .stores.operations import IN_PLACE
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
-OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed")
+OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed", "on")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -42,7 +43,7 @@ def declarations(image: Image, functions: Functions, counter: Any, secrets: Secr
         found.append(
             Declaration(
                 memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
-                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
+                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), on=_handlers(steps),
             )
         )
     return found
@@ -52,6 +53,10 @@ def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
     """Its slots without `mut` (M-10.2)."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
     return frozenset((tier, name) for tier, name, _, mutable, _ in slots if not mutable)
+
+
+def _handlers(steps: dict[str, Any]) -> dict[str, list[int]]:
+    return {EVENTS[said["event"]]: said["with"] for said in steps.get("on", ())}
 
 
 def namespace(image: Image) -> str:

@@ -103,7 +103,7 @@ _ROWS = (
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
-        "Version(found,supported) Corrupt Redaction",
+        "Version(found,supported) Corrupt Redaction View",
         "", "M-6.23",
     ),
     (
