@@ -13,7 +13,7 @@ from ..records import Msg
 from .changes import Draft
 from .entries import Turn, check_units, state_part, units
 from .errors import MemoryFailure, nested, overflow
-from .stages import clipped, of_roles
+from .stages import clipped, of_roles, without_tools
 from .tokens import count_text, total
 from .views import Recalled, request_head
 
@@ -67,10 +67,20 @@ class Refreshing:
         newest = self.memory.head().next - 1
         came = [entry for entry in self.memory.entries(min(self.after, newest)) if entry.seq <= newest]
         shown = [max((self._as(policy, unit) for policy in self.policies), key=len) for unit in units(came)]
-        return newest, [entry.message for unit in shown for entry in unit]
+        return newest, [_as_user(unit) for unit in shown if unit]
 
     def _as(self, policy: Policy, unit: Unit) -> Unit:
         return clipped(policy, unit if policy.roles is None else of_roles(policy.roles, unit, policy.counter))
+
+
+def _as_user(unit: Unit) -> Msg:
+    """Between the steps of a run only the user speaks: a reply that is no reply to it would be taken for one, and a system message
+    would change what was sent before (O-1.86)."""
+    first = unit[0].message
+    if first.role == "user":
+        return first
+    (said,) = without_tools([entry.message for entry in unit])
+    return Msg("user", f"[{said.role}] {said.content}")
 
 
 class Run:
