@@ -14,6 +14,7 @@ from . import (
     test_durability,
     test_facts,
     test_learning,
+    test_own_views,
     test_recall_laws,
     test_resolution,
     test_runs,
@@ -182,6 +183,20 @@ def observing(tmp_path):
 
 def resolution(tmp_path):
     test_resolution.test_run_beats_model_beats_none()
+
+
+def own_views(tmp_path):
+    for steps in ("", ".window(3)"):
+        test_own_views.own_views(tmp_path, 1, steps, False, "")
+
+
+def refreshed_views(tmp_path):
+    for seed in range(4):
+        test_own_views.refreshed(tmp_path, seed)
+
+
+def heard_events(tmp_path):
+    test_own_views.events(tmp_path)
 
 
 def folders(tmp_path):

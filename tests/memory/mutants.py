@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from concerto.runtime import calls
+from concerto.runtime import calls, view_functions
 from concerto.runtime.memory import (
     branching,
     changes,
@@ -271,6 +271,36 @@ MUTANTS = {
         "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),
         "terms kept": Mutant(branching, "gone=derived, unseen", "unseen", finding.derived_facts),
         "WAL kept": Mutant(sqlite, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA wal_checkpoint(PASSIVE)", finding.erased_files),
+    },
+    "M-12.34": {
+        "asked twice": Mutant(
+            conversation, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
+        ),
+        "asked of the whole log": Mutant(
+            view_functions, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
+        ),
+        "failed function is skipped": Mutant(
+            view_functions, "raise _failure(memory.name, value.value)", "return", finding.own_views
+        ),
+        "orphans are sent": Mutant(
+            views, 'refused where they are not whole units."""\n        check_units(messages)', 'sent"""', finding.own_views
+        ),
+        "shown messages are stored": Mutant(
+            turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views
+        ),
+        "a function hears of nothing": Mutant(
+            conversation, "if self.heard is not None:\n            await", "if False:\n            await", finding.heard_events
+        ),
+    },
+    "M-12.35": {
+        "shown again each round": Mutant(turns, "one.after = newest", "pass", finding.refreshed_views),
+        "put before the in-flight units": Mutant(
+            calls, "[*messages, *unit, *arrived]", "[*messages, *arrived, *unit]", finding.refreshed_views
+        ),
+        "attempt begins where the last one was": Mutant(turns, "one.after = one.since", "pass", finding.refreshed_views),
+        "replies of others pass for one's own": Mutant(
+            turns, 'if first.role == "user":', "if True:", finding.refreshed_views
+        ),
     },
 }
 
