@@ -74,8 +74,8 @@ class Refreshing:
 
 
 def _as_user(unit: Unit) -> Msg:
-    """Between the steps of a run only the user speaks: a reply that is no reply to it would be taken for one, and a system message
-    would change what was sent before (O-1.86)."""
+    """Between the steps of a run only the user speaks: a reply that is none of its own would be taken for one, and a system
+    message would change what was sent before (O-1.86)."""
     first = unit[0].message
     if first.role == "user":
         return first

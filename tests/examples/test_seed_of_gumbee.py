@@ -1,5 +1,5 @@
-"""The custom strategies of Gumbee's document on the wire: a local server that keeps the documented rules of its provider sees exactly
-the messages that the document says, in order.
+"""The custom strategies of Gumbee's document on the wire: a local server that keeps its provider's rules sees exactly the
+messages that the document says, in order.
 
 What is expected is computed here as the document's own classes do: an array that is sliced when it is read, the prompt in it.
 """

@@ -67,6 +67,16 @@ def working_in(folder):
         os.chdir(before)
 
 
+@contextmanager
+def opened(made):
+    """A server, and a session on it; no rule of the provider is broken."""
+    with Server() as server:
+        fields = {"api_key": "k", "base_url": server.url, "structured": "prompt"}
+        with made.session(connections={"lab": fields}) as session:
+            yield server, session
+        assert server.broken == []
+
+
 CALLS = """
     connect lab { provider: "custom", base_url: "http://127.0.0.1:9/v1" }
     schema N { n: Int }
@@ -171,49 +181,46 @@ def own_views(folder, seed, steps, in_list, store):
     """M-12.34 for one memory: calls of drawn kinds, then faults in the function, then a call that goes well."""
     draw = random.Random(f"{seed} {steps} {in_list} {store}")
     asked, log, numbers = [], [], iter(range(1000, 10_000))
-    with Server() as server, working_in(folder):
-        fields = {"api_key": "k", "base_url": server.url, "structured": "prompt"}
-        with program(steps, in_list, store).session(connections={"lab": fields}) as session:
-            session.on("asked", asked.append)
+    with working_in(folder), opened(program(steps, in_list, store)) as (server, session):
+        session.on("asked", asked.append)
 
-            def call():
-                kind, prompt = draw.choice(KINDS), f"p{next(numbers)}" + "!" * (draw.random() < 0.3)
-                sent, told = requested(steps, in_list, log, prompt)
-                server.seen.clear()
-                asked.clear()
-                server.bad = draw.randrange(2) if kind == "schema" else 0
-                tries = 1 + server.bad
-                session.call("ask", kind, prompt)
-                main = [texts(body) for body in server.seen if body["model"] == "main"]
-                assert [body["model"] for body in server.seen] == ["small", *["main"] * tries]
-                assert asked == [told]
-                assert all(one[:-1] == sent[:-1] and one[-1][1].startswith(prompt) for one in main), (sent, main)
-                held = [(m["role"], m["content"]) for m in session.call("stored")]
-                assert held[:-2] == log and held[-2] == ("user", prompt), "only the turn is stored"
-                log[:] = held
+        def call():
+            kind, prompt = draw.choice(KINDS), f"p{next(numbers)}" + "!" * (draw.random() < 0.3)
+            sent, told = requested(steps, in_list, log, prompt)
+            server.seen.clear()
+            asked.clear()
+            server.bad = draw.randrange(2) if kind == "schema" else 0
+            tries = 1 + server.bad
+            session.call("ask", kind, prompt)
+            main = [texts(body) for body in server.seen if body["model"] == "main"]
+            assert [body["model"] for body in server.seen] == ["small", *["main"] * tries]
+            assert asked == [told]
+            assert all(one[:-1] == sent[:-1] and one[-1][1].startswith(prompt) for one in main), (sent, main)
+            held = [(m["role"], m["content"]) for m in session.call("stored")]
+            assert held[:-2] == log and held[-2] == ("user", prompt), "only the turn is stored"
+            log[:] = held
 
-            for _ in range(draw.randrange(4, 8)):
-                call()
-            before = session.call("kept")
-            for fault in ("error", "orphan", "small", "wait", "panic"):
-                kind = draw.choice(KINDS)
-                server.refuses = fault == "small"
-                session.call("mode_is", fault)
-                server.seen.clear()
-                if fault == "wait":
-                    session.call("given_up", kind)
-                else:
-                    with pytest.raises(concerto.Panic if fault == "panic" else concerto.ProgramError):
-                        session.call("ask", kind, "p")
-                assert [body for body in server.seen if body["model"] == "main"] == []
-                assert session.call("kept") == before
-            server.refuses = False
-            session.call("mode_is", "well")
+        for _ in range(draw.randrange(4, 8)):
             call()
-            if not in_list:
-                shown = requested(steps, in_list, log, "look")[0]
-                assert session.call("looked") == [text for _, text in shown]
-        assert server.broken == []
+        before = session.call("kept")
+        for fault in ("error", "orphan", "small", "wait", "panic"):
+            kind = draw.choice(KINDS)
+            server.refuses = fault == "small"
+            session.call("mode_is", fault)
+            server.seen.clear()
+            if fault == "wait":
+                session.call("given_up", kind)
+            else:
+                with pytest.raises(concerto.Panic if fault == "panic" else concerto.ProgramError):
+                    session.call("ask", kind, "p")
+            assert [body for body in server.seen if body["model"] == "main"] == []
+            assert session.call("kept") == before
+        server.refuses = False
+        session.call("mode_is", "well")
+        call()
+        if not in_list:
+            shown = requested(steps, in_list, log, "look")[0]
+            assert session.call("looked") == [text for _, text in shown]
 
 
 STORES = ("", ".on_conflict(Serial)", '.store("durable")', '.store("durable").on_conflict(Reject)')
@@ -252,37 +259,35 @@ def refreshed(folder, seed, steps=""):
     draw = random.Random(f"{seed} {steps}")
     numbers = iter(range(10_000))
     made = concerto.compile(CALLS.replace("MODEL", "Main.with_memory(log)") + REFRESHED.replace("STEPS", steps))
-    with Server() as server, working_in(folder):
-        with made.session(connections={"lab": {"api_key": "k", "base_url": server.url, "structured": "prompt"}}) as session:
-            for _ in range(4):
-                planned = [(draw.choice(["user", "user", "assistant", "system"]), f"w{next(numbers)};") for _ in range(4)]
-                for role, text in planned:
-                    session.call("write", role, text)
-                server.seen.clear()
-                server.rounds = draw.randrange(4)
-                kind = draw.choice(KINDS)
-                server.bad = draw.randrange(2) if kind == "schema" else 0
-                server.again = draw.randrange(3) if server.bad else 0
-                rounds, again = server.rounds, server.again
-                attempts = 1 + server.bad
-                session.call("ask", kind, "p")
-                requests = [texts(body) for body in server.seen]
-                assert len(requests) == rounds + again + attempts
-                first = requests[: rounds + 1]  # the attempt with the tool
-                assert all(after[: len(before)] == before for before, after in zip(first, first[1:], strict=False))
-                shown = [_as_user(*one) for one in planned if "roles" not in steps or one[0] == "user"] if rounds else []
-                found = [one for one in first[-1] if one in shown]
-                assert found == shown, (shown, first[-1])
-                assert not shown or first[1][-len(shown) :] == shown, "behind what is on its way"
-                second = requests[rounds + 1 :]
-                assert all(after[: len(before)] == before for before, after in zip(second, second[1:], strict=False))
-                for later in second[:1]:
-                    assert later[:-1] == first[0][:-1], "another attempt begins with the snapshot"
-                for later in second[1:]:
-                    assert [one for one in later if one in shown] == shown
-                if not rounds:
-                    session.call("write", "user", "rest")
-        assert server.broken == []
+    with working_in(folder), opened(made) as (server, session):
+        for _ in range(4):
+            planned = [(draw.choice(["user", "user", "assistant", "system"]), f"w{next(numbers)};") for _ in range(4)]
+            for role, text in planned:
+                session.call("write", role, text)
+            server.seen.clear()
+            server.rounds = draw.randrange(4)
+            kind = draw.choice(KINDS)
+            server.bad = draw.randrange(2) if kind == "schema" else 0
+            server.again = draw.randrange(3) if server.bad else 0
+            rounds, again = server.rounds, server.again
+            attempts = 1 + server.bad
+            session.call("ask", kind, "p")
+            requests = [texts(body) for body in server.seen]
+            assert len(requests) == rounds + again + attempts
+            first = requests[: rounds + 1]  # the attempt with the tool
+            assert all(after[: len(before)] == before for before, after in zip(first, first[1:], strict=False))
+            shown = [_as_user(*one) for one in planned if "roles" not in steps or one[0] == "user"] if rounds else []
+            found = [one for one in first[-1] if one in shown]
+            assert found == shown, (shown, first[-1])
+            assert not shown or first[1][-len(shown) :] == shown, "behind what is on its way"
+            second = requests[rounds + 1 :]
+            assert all(after[: len(before)] == before for before, after in zip(second, second[1:], strict=False))
+            for later in second[:1]:
+                assert later[:-1] == first[0][:-1], "another attempt begins with the snapshot"
+            for later in second[1:]:
+                assert [one for one in later if one in shown] == shown
+            if not rounds:
+                session.call("write", "user", "rest")
 
 
 def _as_user(role, text):
@@ -306,19 +311,18 @@ def events(folder):
         CALLS.replace("MODEL", "Main.with_memory(log)") + 'model Main { provider: lab, base: "main" }'
         + f'memory log: Memory = Memory::new(3){handlers}; pub fn add(t: String) {{ log.append("user", t); }}'
     )
-    with Server() as server, working_in(folder):
-        with made.session(connections={"lab": {"api_key": "k", "base_url": server.url, "structured": "prompt"}}) as session:
-            session.on("heard", lambda one: heard.append(tuple(one)))
-            for word in words:
-                channel = f"memory:{word.lower()}"
-                session.on(channel, lambda e, channel=channel: told.append((channel, e.get("run"), e.get("seqs"))))
-            for kind in (*KINDS, "fails", *KINDS):
-                server.bad = 9 if kind == "fails" else 0
-                try:
-                    session.call("ask", "schema" if kind == "fails" else kind, "p")
-                except concerto.ProgramError:
-                    assert kind == "fails"
-                session.call("add", "x")
+    with working_in(folder), opened(made) as (server, session):
+        session.on("heard", lambda one: heard.append(tuple(one)))
+        for word in words:
+            channel = f"memory:{word.lower()}"
+            session.on(channel, lambda e, channel=channel: told.append((channel, e.get("run"), e.get("seqs"))))
+        for kind in (*KINDS, "fails", *KINDS):
+            server.bad = 9 if kind == "fails" else 0
+            try:
+                session.call("ask", "schema" if kind == "fails" else kind, "p")
+            except concerto.ProgramError:
+                assert kind == "fails"
+            session.call("add", "x")
     assert heard == told
     assert {channel for channel, *_ in told} == {f"memory:{word.lower()}" for word in words}
 
