@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
@@ -231,6 +232,63 @@ STORES = ("", ".on_conflict(Serial)", '.store("durable")', '.store("durable").on
 @pytest.mark.parametrize("steps", STEPS)
 def test_a_function_makes_the_view_of_every_kind_of_call(steps, in_list, store, tmp_path):
     own_views(tmp_path, 1, steps, in_list, store)
+
+
+# ---------------------------------------------------------------- limits of the call
+
+WAITING = ("", ".on_conflict(Serial)", '.store("durable")')
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """The SDK is loaded, which takes longer than the limits below."""
+    with opened(program("", False, "")) as (_, session):
+        session.call("ask", "execute", "p")
+
+
+@pytest.mark.parametrize("store", WAITING)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_deadline_of_the_call_ends_its_function(kind, store, warm, tmp_path):
+    made = program("", False, store)
+    with working_in(tmp_path), Server() as server:
+        lab = {"lab": {"api_key": "k", "base_url": server.url, "structured": "prompt"}}
+        with made.session(connections=lab, budgets=concerto.Budgets(seconds=0.7)) as session:
+            session.call("mode_is", "wait")
+            before = session.call("kept")
+            with pytest.raises(concerto.Panic, match="P102"):
+                session.call("ask", kind, "p")
+            assert session.call("kept") == before
+            session.call("mode_is", "well")
+            session.call("ask", "execute", "q")  # the lock is free
+        assert [body["model"] for body in server.seen] == ["small", "main"]
+
+
+@pytest.mark.parametrize("store", WAITING)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cancel_from_the_host_ends_its_function(kind, store, tmp_path):
+    with working_in(tmp_path), opened(program("", False, store)) as (server, session):
+        session.call("mode_is", "wait")
+        before = session.call("kept")
+        timer = threading.Timer(0.2, session.cancel)
+        timer.start()
+        with pytest.raises(Exception, match="cancel"):
+            session.call("ask", kind, "p")
+        timer.join()
+        assert session.call("kept") == before
+        session.call("mode_is", "well")
+        session.call("ask", "execute", "q")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_requests_draw_on_the_budgets_of_the_call(kind, tmp_path):
+    made = program("", False, "")
+    with working_in(tmp_path), Server() as server:
+        lab = {"lab": {"api_key": "k", "base_url": server.url, "structured": "prompt"}}
+        with made.session(connections=lab, budgets=concerto.Budgets(model_calls=1)) as session:
+            with pytest.raises(concerto.ProgramError, match="BudgetError"):
+                session.call("ask", kind, "p")
+            assert session.call("stored") == []
+        assert [body["model"] for body in server.seen] == ["small"]
 
 
 # ---------------------------------------------------------------- what others store meanwhile
