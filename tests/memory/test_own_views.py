@@ -69,11 +69,11 @@ def working_in(folder):
 
 
 @contextmanager
-def opened(made):
+def opened(made, **options):
     """A server, and a session on it; no rule of the provider is broken."""
     with Server() as server:
         fields = {"api_key": "k", "base_url": server.url, "structured": "prompt"}
-        with made.session(connections={"lab": fields}) as session:
+        with made.session(connections={"lab": fields}, **options) as session:
             yield server, session
         assert server.broken == []
 
@@ -178,11 +178,11 @@ def texts(body):
     return [(message["role"], message.get("content")) for message in body["messages"]]
 
 
-def own_views(folder, seed, steps, in_list, store):
+def own_views(folder, seed, steps, in_list, store, **options):
     """M-12.34 for one memory: calls of drawn kinds, then faults in the function, then a call that goes well."""
     draw = random.Random(f"{seed} {steps} {in_list} {store}")
     asked, log, numbers = [], [], iter(range(1000, 10_000))
-    with working_in(folder), opened(program(steps, in_list, store)) as (server, session):
+    with working_in(folder), opened(program(steps, in_list, store), **options) as (server, session):
         session.on("asked", asked.append)
 
         def call():
@@ -232,6 +232,11 @@ STORES = ("", ".on_conflict(Serial)", '.store("durable")', '.store("durable").on
 @pytest.mark.parametrize("steps", STEPS)
 def test_a_function_makes_the_view_of_every_kind_of_call(steps, in_list, store, tmp_path):
     own_views(tmp_path, 1, steps, in_list, store)
+
+
+@pytest.mark.parametrize("steps", ["", ".window(2).summary(fold)"])
+def test_a_function_makes_the_view_on_every_store(steps, open_store, tmp_path):
+    own_views(tmp_path, 2, steps, False, '.store("durable")', stores={"durable": open_store()})
 
 
 # ---------------------------------------------------------------- limits of the call
@@ -360,16 +365,16 @@ def test_what_others_store_meanwhile_is_shown_once(seed, steps, tmp_path):
 
 # ---------------------------------------------------------------- events
 
-def events(folder):
+def events(folder, store="", **options):
     """What a program hears of its memory is what a host hears of it, in the same order (M-6.37)."""
     heard, told = [], []
     words = ("Step", "Commit", "Evict", "Rollback")
     handlers = "".join(f'.on({word}, |e| emit("heard", ["memory:{word.lower()}", e.run, e.seqs]))' for word in words)
     made = concerto.compile(
         CALLS.replace("MODEL", "Main.with_memory(log)") + 'model Main { provider: lab, base: "main" }'
-        + f'memory log: Memory = Memory::new(3){handlers}; pub fn add(t: String) {{ log.append("user", t); }}'
+        + f'memory log: Memory = Memory::new(3){store}{handlers}; pub fn add(t: String) {{ log.append("user", t); }}'
     )
-    with working_in(folder), opened(made) as (server, session):
+    with working_in(folder), opened(made, **options) as (server, session):
         session.on("heard", lambda one: heard.append(tuple(one)))
         for word in words:
             channel = f"memory:{word.lower()}"
@@ -387,3 +392,7 @@ def events(folder):
 
 def test_a_program_hears_what_its_host_hears(tmp_path):
     events(Path(tmp_path))
+
+
+def test_a_program_hears_the_same_on_every_store(open_store, tmp_path):
+    events(Path(tmp_path), '.store("durable")', stores={"durable": open_store()})
