@@ -66,7 +66,8 @@ def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     """M-2.13."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
-    steps = {"steps": {name: _step(image, _by_event(name, value)) for name, value in memory.steps.items()}} if memory.steps else {}
+    shown = {name: _step(image, _by_event(name, value)) for name, value in memory.steps.items()}
+    steps = {"steps": shown} if shown else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
 
 

@@ -52,7 +52,7 @@ class Heard:
     def _is_within(self, memory: Memory) -> bool:
         """Whether it is a function for an event of this memory that does it: it does not hear of itself."""
         running = self.run.memories.hearing
-        return any(other == memory and is_below(self.effect.task.path, path) for path, other in running.items())
+        return any(name == memory.name and is_below(self.effect.task.path, path) for path, name in running.items())
 
     def _noting(self, memory: Memory, places: Mapping[str, Sequence[int]], others: Listener | None) -> Listener:
         def note(channel: str, payload: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Heard:
         run, begun = self.run, []
 
         def started(path: str) -> None:
-            run.memories.hearing[path] = memory
+            run.memories.hearing[path] = memory.name
             begun.append(path)
 
         function = configured(run.machine, run.memories.handlers[memory.name][channel], 1)

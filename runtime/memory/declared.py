@@ -92,8 +92,8 @@ class Memories:
         """Memories whose view a function of the program is making, by the path of its task (M-4.33)."""
         self.handlers = {each.name: each.on for each in made if each.on}
         """The places of functions that hear of a memory, by channel (M-6.37)."""
-        self.hearing: dict[str, Memory] = {}
-        """Memories of whose events such a function is told, by the path of its task."""
+        self.hearing: dict[str, str] = {}
+        """Names of memories of whose events such a function is told, by the path of its task."""
         self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
         stored = {each.name for each in made if each.store is not None}
         self.attended = self.serial.union(self.handlers, [each.name for each in made if (each.of or each.name) in stored])
