@@ -13,7 +13,6 @@ from ..records import Msg
 from .changes import Draft
 from .entries import Turn, check_units, state_part, units
 from .errors import MemoryFailure, nested, overflow
-from .stages import clipped, of_roles, without_tools
 from .tokens import count_text, total
 from .views import Recalled, request_head
 
@@ -70,6 +69,8 @@ class Refreshing:
         return newest, [_as_user(unit) for unit in shown if unit]
 
     def _as(self, policy: Policy, unit: Unit) -> Unit:
+        from .stages import clipped, of_roles
+
         return clipped(policy, unit if policy.roles is None else of_roles(policy.roles, unit, policy.counter))
 
 
@@ -79,6 +80,8 @@ def _as_user(unit: Unit) -> Msg:
     first = unit[0].message
     if first.role == "user":
         return first
+    from .stages import without_tools
+
     (said,) = without_tools([entry.message for entry in unit])
     return Msg("user", f"[{said.role}] {said.content}")
 

@@ -33,6 +33,9 @@ class Server(OpenAIChat):
     again = 0
     refuses = False
 
+    def meanwhile(self, number):
+        """While it answers with a call."""
+
     def answer(self, path, headers, body):
         if self.refuses and body["model"] == "small":
             return 401, "application/json", b'{"error": {"message": "no key", "type": "x", "param": null, "code": null}}'
@@ -47,6 +50,7 @@ class Server(OpenAIChat):
             return Said(f"of {last}")
         if self.rounds:
             self.rounds -= 1
+            self.meanwhile(self.count)
             self.count += 1
             return Said(calls=[(f"call_{self.count}", body["tools"][0]["function"]["name"], {"text": str(self.count)})])
         if "Reply with one JSON value" in str(body["messages"]):
@@ -361,6 +365,34 @@ def _as_user(role, text):
 @pytest.mark.parametrize("seed", range(6))
 def test_what_others_store_meanwhile_is_shown_once(seed, steps, tmp_path):
     refreshed(tmp_path, seed, steps)
+
+
+@pytest.mark.parametrize("how", ["log", "read"])
+def test_what_another_session_stores_meanwhile_is_shown_too(how, open_store, tmp_path):
+    """Also by a view that is only read, of a memory whose own turns nobody comes between."""
+    memories = '''memory log: Memory = Memory::new().store("durable").on_conflict(Append).refresh(Step);'''
+    if how == "read":
+        memories = '''memory log: Memory = Memory::new().store("durable"); memory read: Memory = Memory::of(log).refresh(Step);'''
+    source = CALLS.replace("MODEL", "Main.with_memory(read, auto: false)" if how == "read" else "Main.with_memory(log)")
+    made = concerto.compile(source + memories + '''
+        model Main { provider: lab, base: "main", tools: [Desk] }
+        pub fn add(text: String) { log.append("user", text); }
+        /// One.
+        tool Desk {
+            /// One step.
+            pub fn step(self, @param("which") text: String) -> Int { text.len() }
+        }
+    ''')  # fmt: skip
+    with working_in(tmp_path), opened(made, stores={"durable": open_store()}) as (server, session):
+        with made.session(stores={"durable": open_store.again()}) as other:
+            session.call("add", "before")
+            server.rounds = 2
+            server.meanwhile = lambda number: other.call("add", f"while {number}")
+            session.call("ask", "execute", "p")
+            shown = [[text for role, text in texts(body) if role == "user"] for body in server.seen]
+            assert shown == [["before", "p"], ["before", "p", "while 0"], ["before", "p", "while 0", "while 1"]]
+            stored = [m["content"] for m in other.call("stored")]
+            assert stored[:3] == ["before", "while 0", "while 1"] and len(stored) == (3 if how == "read" else 5)
 
 
 # ---------------------------------------------------------------- events
