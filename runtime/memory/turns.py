@@ -11,8 +11,9 @@ from functools import partial
 
 from ..records import Msg
 from .changes import Draft
-from .entries import Turn, check_units, state_part, units
+from .entries import Turn, check_units, state_part
 from .errors import MemoryFailure, nested, overflow
+from .refreshing import Refreshing, refreshing
 from .tokens import count_text, total
 from .views import Recalled, request_head
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol
 
     from ..records import Call, ProviderState
-    from .entries import Unit
     from .memory import Learn, Memory
     from .policy import Policy
     from .stores.protocol import Head
@@ -48,42 +48,6 @@ class Attached:
         self.memory = memory
         self.view = view
         self.policy: Policy = memory.views[view]
-
-
-class Refreshing:
-    """What others store while a run is on its way, as the views of one log with `refresh` show it (M-5.31). `since`: the newest
-    number of the snapshot; `after`: the newest that was shown."""
-
-    __slots__ = ("memory", "policies", "since", "after")
-
-    def __init__(self, memory: Memory, policies: list[Policy], since: int) -> None:
-        self.memory = memory
-        self.policies = policies
-        self.since = self.after = since
-
-    def found(self) -> tuple[int, list[Msg]]:
-        """What came since then, each unit once, and the newest number by then."""
-        newest = self.memory.head().next - 1
-        came = [entry for entry in self.memory.entries(min(self.after, newest)) if entry.seq <= newest]
-        shown = [max((self._as(policy, unit) for policy in self.policies), key=len) for unit in units(came)]
-        return newest, [_as_user(unit) for unit in shown if unit]
-
-    def _as(self, policy: Policy, unit: Unit) -> Unit:
-        from .stages import clipped, of_roles
-
-        return clipped(policy, unit if policy.roles is None else of_roles(policy.roles, unit, policy.counter))
-
-
-def _as_user(unit: Unit) -> Msg:
-    """Between the steps of a run only the user speaks: a reply that is none of its own would be taken for one, and a system
-    message would change what was sent before (O-1.86)."""
-    first = unit[0].message
-    if first.role == "user":
-        return first
-    from .stages import without_tools
-
-    (said,) = without_tools([entry.message for entry in unit])
-    return Msg("user", f"[{said.role}] {said.content}")
 
 
 class Run:
@@ -399,7 +363,7 @@ class Opening:
         run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
         run.told = attached[-1].memory if attached else None
         run.accesses = self.accesses
-        run.refreshing = _refreshing(attached, self.snapshots)
+        run.refreshing = refreshing(attached, self.snapshots)
         return run
 
 
@@ -424,16 +388,6 @@ def opened_views(
     if recall is not None:
         accesses += [partial(recall.count, attached[number], one, views[number]) for number, one in found.items()]
     return Opening(attached, views, snapshots, accesses)
-
-
-def _refreshing(attached: Sequence[Attached], snapshots: Sequence[Head]) -> list[Refreshing]:
-    """One for each log, in the order of the list."""
-    made: dict[Memory, Refreshing] = {}
-    for element, snapshot in zip(attached, snapshots, strict=True):
-        if element.policy.refresh:
-            one = made.setdefault(element.memory, Refreshing(element.memory, [], snapshot.next - 1))
-            one.policies.append(element.policy)
-    return list(made.values())
 
 
 def asked_text(prompt: Sequence[Msg]) -> str:

@@ -23,6 +23,7 @@ from concerto.runtime.memory import (
     memory,
     reading,
     recalling,
+    refreshing,
     remembering,
     stages,
     summaries,
@@ -299,7 +300,7 @@ MUTANTS = {
         ),
         "attempt begins where the last one was": Mutant(turns, "one.after = one.since", "pass", finding.refreshed_views),
         "replies of others pass for one's own": Mutant(
-            turns, 'if first.role == "user":', "if True:", finding.refreshed_views
+            refreshing, 'if first.role == "user":', "if True:", finding.refreshed_views
         ),
     },
 }
