@@ -383,16 +383,20 @@ def test_what_another_session_stores_meanwhile_is_shown_too(how, open_store, tmp
             pub fn step(self, @param("which") text: String) -> Int { text.len() }
         }
     ''')  # fmt: skip
-    with working_in(tmp_path), opened(made, stores={"durable": open_store()}) as (server, session):
-        with made.session(stores={"durable": open_store.again()}) as other:
-            session.call("add", "before")
-            server.rounds = 2
-            server.meanwhile = lambda number: other.call("add", f"while {number}")
-            session.call("ask", "execute", "p")
-            shown = [[text for role, text in texts(body) if role == "user"] for body in server.seen]
-            assert shown == [["before", "p"], ["before", "p", "while 0"], ["before", "p", "while 0", "while 1"]]
-            stored = [m["content"] for m in other.call("stored")]
-            assert stored[:3] == ["before", "while 0", "while 1"] and len(stored) == (3 if how == "read" else 5)
+    first, second = open_store(), open_store.again()
+    with (
+        working_in(tmp_path),
+        opened(made, stores={"durable": first}) as (server, session),
+        made.session(stores={"durable": second}) as other,
+    ):
+        session.call("add", "before")
+        server.rounds = 2
+        server.meanwhile = lambda number: other.call("add", f"while {number}")
+        session.call("ask", "execute", "p")
+        shown = [[text for role, text in texts(body) if role == "user"] for body in server.seen]
+        assert shown == [["before", "p"], ["before", "p", "while 0"], ["before", "p", "while 0", "while 1"]]
+        stored = [m["content"] for m in other.call("stored")]
+        assert stored[:3] == ["before", "while 0", "while 1"] and len(stored) == (3 if how == "read" else 5)
 
 
 # ---------------------------------------------------------------- events
