@@ -10,13 +10,9 @@ from .entries import units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .entries import Unit
     from .memory import Memory
     from .policy import Policy
-    from .stores.protocol import Head
-    from .turns import Attached
 
 
 class Refreshing:
@@ -53,13 +49,3 @@ def _as_user(unit: Unit) -> Msg:
 
     (said,) = without_tools([entry.message for entry in unit])
     return Msg("user", f"[{said.role}] {said.content}")
-
-
-def refreshing(attached: Sequence[Attached], snapshots: Sequence[Head]) -> list[Refreshing]:
-    """One for each log, in the order of the list."""
-    made: dict[Memory, Refreshing] = {}
-    for element, snapshot in zip(attached, snapshots, strict=True):
-        if element.policy.refresh:
-            one = made.setdefault(element.memory, Refreshing(element.memory, [], snapshot.next - 1))
-            one.policies.append(element.policy)
-    return list(made.values())

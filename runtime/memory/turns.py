@@ -13,7 +13,7 @@ from ..records import Msg
 from .changes import Draft
 from .entries import Turn, check_units, state_part
 from .errors import MemoryFailure, nested, overflow
-from .refreshing import Refreshing, refreshing
+from .refreshing import Refreshing
 from .tokens import count_text, total
 from .views import Recalled, request_head
 
@@ -363,7 +363,7 @@ class Opening:
         run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
         run.told = attached[-1].memory if attached else None
         run.accesses = self.accesses
-        run.refreshing = refreshing(attached, self.snapshots)
+        run.refreshing = _refreshing(attached, self.snapshots)
         return run
 
 
@@ -388,6 +388,16 @@ def opened_views(
     if recall is not None:
         accesses += [partial(recall.count, attached[number], one, views[number]) for number, one in found.items()]
     return Opening(attached, views, snapshots, accesses)
+
+
+def _refreshing(attached: Sequence[Attached], snapshots: Sequence[Head]) -> list[Refreshing]:
+    """One for each log, in the order of the list."""
+    made: dict[Memory, Refreshing] = {}
+    for element, snapshot in zip(attached, snapshots, strict=True):
+        if element.policy.refresh:
+            one = made.setdefault(element.memory, Refreshing(element.memory, [], snapshot.next - 1))
+            one.policies.append(element.policy)
+    return list(made.values())
 
 
 def asked_text(prompt: Sequence[Msg]) -> str:
