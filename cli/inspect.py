@@ -72,7 +72,8 @@ def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     """M-2.13."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
-    steps = {"steps": {name: _step(image, value) for name, value in memory.steps.items()}} if memory.steps else {}
+    shown = {name: _step(image, _by_event(name, value)) for name, value in memory.steps.items()}
+    steps = {"steps": shown} if shown else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
 
 
@@ -102,6 +103,11 @@ def _context(image: Image, context: Context) -> dict[str, Any]:
     for number, word, memory, used in context.uses:
         uses.setdefault(image.functions[number].name, []).append(f"{word} {', '.join(f'{memory}.{slot}' for slot in used)}")
     return {"name": context.name, "slots": slots, "functions": uses}
+
+
+def _by_event(step: str, value: Any) -> Any:
+    """The functions of `on` by the words of their events."""
+    return {said["event"]: said["with"] for said in value} if step == "on" else value
 
 
 def _step(image: Image, value: Any) -> Any:

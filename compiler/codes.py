@@ -167,6 +167,10 @@ E4511 declare  view of itself, or of a view that shows no messages of a log
 E4512 declare  view of only its summary without one, or with steps for messages
 E4513 declare  text around a summary without one place for it
 E4514 declare  default summary of the manifest that nobody makes
+E4528 declare  two functions that give the shown messages
+E4529 declare  function that no view or event of a memory can call
+E4530 declare  `refresh` of a memory whose turns nobody else comes between
+E4531 declare  `refresh` beside a function that gives the shown messages
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

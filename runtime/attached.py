@@ -6,7 +6,7 @@ Hands on `conversation` to the performers of models and agents. Must not know: e
 from __future__ import annotations
 
 from .errors import CallFailure
-from .memory.errors import nested
+from .memory.errors import nested, reading_itself
 from .translation import to_plain
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .memory.conversation import Conversation
     from .memory.locks import TurnLocks
     from .memory.memory import Memory
+    from .memory_handlers import Heard
     from .running import Running
 
 
@@ -40,7 +41,14 @@ async def conversation(
         if not run.memories.allows(ref.name, by, writes):
             way = "" if writes else " to be read"
             raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
+    heard: Heard | None = None
+    if any(run.memories.is_heard(ref.name) for ref in refs):
+        from .memory_handlers import Heard
+
+        heard = Heard(run, effect)
     attached = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
+    if heard is not None:
+        attached = [heard.of(memory) for memory in attached]
     tokens, meta = turn or (None, None)
     made = Conversation(
         attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
@@ -51,6 +59,13 @@ async def conversation(
 
         made.recall = Recalling(effect.task.path)
     made.handles = refs
+    made.heard = heard
+    if auto and run.memories.reading and run.memories.reads_around(effect.task, made.memory):
+        raise reading_itself(made.memory.name)
+    if any(element.policy.view_with is not None for element in made.attached):
+        from .view_functions import asker
+
+        made.ask = asker(run, effect)
     made.locks = turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)

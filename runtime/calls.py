@@ -177,6 +177,8 @@ class CallRun:
         except CallFailure as failure:
             self.services.metrics.errors += 1
             await self._abandon(failure.told, failure.fields.get("text", ""), failure.cause)
+            if self.conversation is not None:
+                await self.conversation.tell()
             raise
         except BaseException as stop:
             await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
@@ -243,11 +245,13 @@ class CallRun:
             results = await self.services.tools.run(self.settings, reply.calls)
             if self.conversation is not None:
                 tokens = max(reply.tokens_out - reply.reasoning, 0) or None
-                self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state)
+                self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state, reply.finish)
+                await self.conversation.tell()
             unit = [Msg("assistant", reply.text, reply.calls, state=reply.state), *results]
             self.rounds += unit
             shown = self.conversation.first_round(unit) if rounds == 1 and self.conversation is not None else unit
-            messages = [*messages, *shown]
+            arrived = () if self.conversation is None else await self.conversation.arrived()
+            messages = [*messages, *shown, *arrived]
 
     def _loop_limit(self, text: str) -> CallFailure:
         rounds = self.settings.max_tool_rounds
@@ -444,7 +448,7 @@ class CallRun:
             if self.conversation is not None:
                 self.conversation.commit(
                     reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out, reasoning=reply.reasoning,
-                    state=reply.state,
+                    state=reply.state, finish=reply.finish,
                 )  # fmt: skip
             return response
 

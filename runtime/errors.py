@@ -60,6 +60,14 @@ class CallFailure(Exception):
         return {"kind": self.kind, "variant": self.variant, "message": self.message, **self.fields}
 
 
+class Returned(CallFailure):
+    """An error that a function of the program gave, which becomes that of the call as it is; `value` is its value."""
+
+    def __init__(self, value: Any, for_model: str | None = None) -> None:
+        super().__init__(value.family, value.variant, value.message, **{FOR_MODEL: for_model})
+        self.value = value
+
+
 class NotSent(CallFailure):
     """Found before anything left for the provider: it counts as no request and no retry can mend it."""
 

@@ -257,6 +257,7 @@ class Session:
         (G-6.10)."""
         started = self.host.now()
         machine = self.machine
+        machine.panic = None  # of the call before
         given = {
             "steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost, "model_calls": model_calls,
         }  # fmt: skip
@@ -422,6 +423,8 @@ class Session:
         if not self.work:
             raise self.machine.deadlock()
         ended = await self.work.next()
+        if self.machine.panic is not None:  # it has ended the run, whatever else was on its way
+            raise self.machine.panic
         if ended is None:
             return
         effect, job = ended

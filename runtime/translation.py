@@ -21,7 +21,7 @@ from ..vm.values import (
     from_json,
     unkey,
 )
-from .errors import CallFailure
+from .errors import CallFailure, Returned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ def response_value(response: call_results.Response) -> Any:
 
 
 def error_value(failure: CallFailure) -> ErrorValue:
+    if type(failure) is Returned:
+        value: ErrorValue = failure.value
+        return value
     fields = {
         name: error_value(part) if isinstance(part, CallFailure) else from_json(part) for name, part in failure.fields.items()
     }

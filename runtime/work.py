@@ -32,14 +32,16 @@ class Work:
 
     def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
         job = self._jobs[effect] = self.loop.create_task(performing)
-        job.add_done_callback(lambda _: self._ended(effect))
+        job.add_done_callback(lambda _: self._ended(effect, job))
 
     def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
         """Work that an effect began and that goes on after its answer, until it is over or the effect is closed."""
         job = self._held[effect] = self.loop.create_task(work)
         job.add_done_callback(lambda _: self._held.pop(effect, None))
 
-    def _ended(self, effect: Effect) -> None:
+    def _ended(self, effect: Effect, job: Any) -> None:
+        if not job.cancelled():
+            job.exception()  # whoever takes the job looks at it; when the run is over nobody does, and that is no fault
         if effect in self._jobs:
             self._count += 1
             heappush(self._finished, (effect.task.number, self._count, effect))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .. import ast
+from ..resolver.everyday import EVENT_OF_A_MEMORY
 from ..resolver.spelling import did_you_mean
 from ..symbols import AgentSymbol, StructSymbol
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, STRING, Nominal, Type, error, map_, result
@@ -17,7 +18,7 @@ from .declarations import FAILED
 from .decorators import check_decorators
 from .fields import AGENT, AGENT_FIELDS
 from .patterns import bind_irrefutable
-from .relations import ERRONEOUS
+from .relations import ERRONEOUS, is_memory
 from .tasks import body
 from .types import written_type
 
@@ -72,7 +73,7 @@ def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
     if found is ERRONEOUS:
         return ERRONEOUS
     if call is None or call.receiver.type not in (AGENT_REF, AGENT_BUILDER) or not call.name.text.startswith("execute"):
-        help = "write `listen A.execute(p) { … }`, A an agent"
+        help = EVENT_OF_A_MEMORY if is_memory(found) else "write `listen A.execute(p) { … }`, A an agent"
         return c.report("E4041", node.operand.span, "the operand of `listen` is no call of an agent", help=help)
     return result(MESSAGE, error("AgentError")) if call.name.text == "execute" else found
 

@@ -47,6 +47,8 @@ def everyday_method(type_: Type, name: str) -> str | None:
         return "leave it out: a value is copied where it is assigned or passed"
     if kind == "Error" and name in ("Error", "getMessage", "what", "description"):
         return "use the field `message`"
+    if kind == "Memory" and name.partition("_")[0] in ("on", "listen", "subscribe"):
+        return everyday.EVENT_OF_A_MEMORY
     if kind == "Response" and lookup("String", name) is not None:
         return f"ask its text: `.text.{name}(…)`"
     if kind not in ("Array", "Map", "Range", "String", "Int", "Float"):

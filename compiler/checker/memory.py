@@ -228,7 +228,7 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
         c.report("E4511", call.span, f"`{symbol.name}` is a view of itself", help="derive it from a memory: `Memory::of(log)`")
         return None
     check_memory(c, other)
-    for step in ("shape", "only"):
+    for step in ("shape", "only", "view"):
         if other.of is not None and step in (other.steps or {}):
             message = f"with `{step}` the view `{other.name}` shows no messages of a log that another view could take"
             c.report("E4511", call.span, message, help=f"derive it from `{other.of.name}`")
@@ -338,8 +338,36 @@ def _check_together(c: Checker, symbol: MemorySymbol) -> None:
     _check_pins(c, symbol)
     if "only" in steps:
         _check_only(c, symbol, steps)
+    _check_views(c, symbol, steps)
     if "summary" in steps:
         _check_summary(c, symbol, steps)
+
+
+def _check_views(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
+    """One function gives the shown messages (M-4.32); what is read again is shown as it is, and by turns that others come
+    between (M-5.31)."""
+    written = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
+    place = written.get("view") or written.get("refresh") or symbol.declaration.name
+    if "view" in steps and "shape" in steps:
+        message = "`view` and `shape` both give the messages that are shown"
+        c.report("E4528", place.span, message, help="keep `view`, and call the other function in its own")
+    if "refresh" not in steps:
+        return
+    place = written.get("refresh") or symbol.declaration.name
+    giving = next((step for step in ("view", "shape") if step in steps), None)
+    if giving is not None:
+        message = f"what `refresh` shows later would pass by the function of `{giving}`"
+        c.report("E4531", place.span, message, help=f"leave out `{giving}` or `refresh`")
+    elif symbol.of is None and (how := _on_conflict(steps)) != "Append":
+        message = f"nothing comes between the steps of a turn of `{symbol.name}`: its `on_conflict` is `{how}`"
+        help = f"add `.on_conflict(Append)`, or refresh a view of it that is only read: `Memory::of({symbol.name}).refresh(Step)`"
+        c.report("E4530", place.span, message, help=help)
+
+
+def _on_conflict(steps: dict[str, Any]) -> str:
+    """What is said, or the default (M-4.15)."""
+    said: str | None = steps.get("on_conflict", {}).get("on_conflict")
+    return said or ("Serial" if "store" in steps else "Append")
 
 
 def _check_pins(c: Checker, symbol: MemorySymbol) -> None:

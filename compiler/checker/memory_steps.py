@@ -15,6 +15,7 @@ from ...vm.bytecode.memory_steps import (
     ONLY,
     REDACTORS,
     REFRESH_ON,
+    REREAD,
     ROLES,
     TIERS,
     is_key_value,
@@ -31,6 +32,7 @@ from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
+from .memory_asking import read_handler, read_view
 from .memory_bounds import bound
 from .memory_learn import read_rule
 from .memory_summary import completed, read_summary
@@ -41,7 +43,7 @@ COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "a
 TO_TEXT = Function((STRING,), STRING)
 MESSAGES = array(MESSAGE)
 # Per step its arguments: "" is the positional one; the name in the image, and what it takes: one of the kinds above, words, or
-# the type of a function. `per` and `summary` are read on their own.
+# the type of a function. Those without arguments here are read on their own.
 STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "retain": {"": ("retain", COUNT), "low": ("retain_low", COUNT), "tokens": ("retain_tokens", COUNT)},
     "tools": {},
@@ -56,6 +58,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "on_failure": {"": ("on_failure", ON_FAILURE)},
     "on_conflict": {"": ("on_conflict", ON_CONFLICT)},
     "shape": {"": ("shape", Function((MESSAGES,), MESSAGES))},
+    "refresh": {"": ("refresh", REREAD)},
     "weight": {"": ("weight", COUNT)},
     "ttl": {"": ("ttl", DURATION)},
     "embed": {"": ("embed", TEXT)},
@@ -71,20 +74,25 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     },
     "was": {"": ("was", TEXT)},
     "per": {},
+    "view": {},
+    "on": {},
     "summary": {},
     "learn": {},
     "context": {},
 }  # fmt: skip
 WITHOUT_ARGUMENTS = ("tools", "recall")
-REPEATED = ("pin", "learn")
+REPEATED = ("pin", "learn", "on")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
 NOT_OF_A_VALUE = {
     "per": "it is one conversation", "store": "it ends with the last handle of it, and no other run could find it",
     "ttl": "it ends with the last handle of it", "decay": "its facts end with the last handle of it",
 }  # fmt: skip
 DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
-OF_A_VIEW = ("roles", "pin", "only", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
-OF_SHOWN_UNITS = ("clip", "shape", "recall")
+OF_A_VIEW = (
+    "roles", "pin", "only", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "view", "refresh",
+    "weight", "like",
+)  # fmt: skip
+OF_SHOWN_UNITS = ("clip", "shape", "view", "refresh", "recall")
 """Without use where only a summary is shown (M-9.18)."""
 
 
@@ -122,6 +130,10 @@ class Steps:
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
         elif name == "learn":
             self._learn(node)
+        elif name == "view":
+            self.found[name] = {"view_with": made} if (made := read_view(c, node)) is not None else {}
+        elif name == "on":
+            self._on(node)
         elif name == "context":
             self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         else:
@@ -208,6 +220,20 @@ class Steps:
             self.c.report("E4503", place, f'the rule "{rule["name"]}" is written twice', first=first, help="name each rule once")
             return
         rules.append(rule)
+
+    def _on(self, node: ast.MethodCall) -> None:
+        """One handler more (M-6.37); an event has one."""
+        handlers = self.found.setdefault("on", {}).setdefault("on", [])
+        handler = read_handler(self.c, node)
+        if handler is None:
+            return
+        place = node.arguments[0].span
+        first = self.places.setdefault(f"event {handler['event']}", place)
+        if any(handler["event"] == other["event"] for other in handlers):
+            message = f"the event `{handler['event']}` has two functions"
+            self.c.report("E4503", place, message, first=first, help="call both in one function")
+            return
+        handlers.append(handler)
 
     def _attaching(self, step: str, value: ast.Expr) -> Any:
         """The models and agents of `allow`."""

@@ -111,6 +111,7 @@ ARGUMENTS: dict[tuple[str, str], str] = {
 
 _BOUND = "`.retain(n)` keeps the newest n messages, `.window(n)` sends only the newest n"
 # Steps of a memory.
+EVENT_OF_A_MEMORY = "`.on(Commit, |e| { … })` in its declaration is called when a turn is stored; `Step`, `Evict` and others too"
 STEPS: dict[str, str] = {
     **dict.fromkeys(
         ("limit", "max", "max_messages", "max_size", "size", "length", "capacity", "keep", "last"), _BOUND
@@ -122,6 +123,16 @@ STEPS: dict[str, str] = {
     **dict.fromkeys(("filter", "map", "transform"), "`.shape(f)` changes what is sent, `.redact(f)` what is kept"),
     **dict.fromkeys(("expire", "expires", "expiry", "max_age"), "use `.ttl(\"30d\")`"),
     **dict.fromkeys(("key", "scope", "partition", "by"), "`.per(user)` makes one memory for each user"),
+    **dict.fromkeys(
+        ("read", "reader", "strategy", "prepare", "prepare_context", "prepare_messages", "before_call"),
+        "`.view(with: f)` gives what is sent, and may ask a model",
+    ),
+    **dict.fromkeys(
+        ("listen", "subscribe", "hook", "hooks", "callback", "on_commit", "on_step", "on_evict", "on_append", "on_store",
+         "on_iteration_complete", "after_call"),
+        EVENT_OF_A_MEMORY,
+    ),
+    **dict.fromkeys(("reload", "reread", "live"), "`.refresh(Step)` shows at each step what others have stored meanwhile"),
 }
 
 # Fields of records, models and connections.

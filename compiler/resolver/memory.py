@@ -14,7 +14,7 @@ from .names import find, find_item
 from .state import Resolver
 
 TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
-WORD_STEPS = ("roles", "pin", "only", "redact", "on_failure", "on_conflict")
+WORD_STEPS = ("roles", "pin", "only", "redact", "on_failure", "on_conflict", "refresh", "on")
 WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 
 

@@ -13,13 +13,13 @@ from ..records import Msg
 from .errors import MemoryFailure
 from .memory import Memory
 from .stores.operations import IN_PLACE, MustWait
-from .turns import Attached, asked_text, open_run
+from .turns import Attached, asked_text, open_run, opened_views
 from .views import with_lead, with_tool_lead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any, Protocol
 
     from ..records import Call, ProviderState
     from .forms import DerivedMemory
@@ -27,9 +27,21 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
     from .summaries import Summarise
     from .turns import Recall, Run
+    from .views import View
+
+    class Heard(Protocol):
+        """What functions of the program hear of the call (M-6.37); `effect`: who waits while they run."""
+
+        effect: Any
+
+        async def deliver(self) -> None: ...
+
+    Ask = Callable[[Attached, View], Awaitable[object]]
+    """Puts what the function of an element's view gives in its place (M-4.30)."""
 
 
-def _attached(one: Memory | DerivedMemory) -> Attached:
+def attached_as(one: Memory | DerivedMemory) -> Attached:
+    """As an element of `with_memory`."""
     return Attached(one) if isinstance(one, Memory) else Attached(one.memory, one.view_name)
 
 
@@ -56,6 +68,9 @@ class Conversation:
         "ended",
         "operations",
         "handles",
+        "ask",
+        "heard",
+        "is_reading",
         "_locked",
     )
 
@@ -74,7 +89,7 @@ class Conversation:
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
         else:
-            self.attached = [_attached(each) for each in (attached if isinstance(attached, (list, tuple)) else (attached,))]
+            self.attached = [attached_as(each) for each in (attached if isinstance(attached, (list, tuple)) else (attached,))]
         self.auto = auto
         self.tokens = tokens
         self.meta = meta
@@ -88,6 +103,10 @@ class Conversation:
         """Told why a fold failed (M-9.6)."""
         self.handles: Sequence[Any] = ()
         """What it holds on to until it has ended: a memory value lives as long as its handles (M-2.21)."""
+        self.ask: Ask | None = None
+        self.heard: Heard | None = None
+        self.is_reading = False
+        """While functions of the program make its views: nothing writes its memory until they have."""
         self.run: Run | None = None
         self.lead = self.tool_lead = ""
         self._locked = False
@@ -104,7 +123,9 @@ class Conversation:
 
     @property
     def folds(self) -> bool:
-        """Whether a summary may be due after its commit, or facts get their vectors."""
+        """Whether something follows its commit: a summary, vectors of facts, functions that hear of it."""
+        if self.heard is not None:
+            return True
         if not self.auto:
             return False
         return self.memory.embedding is not None or any(policy.summary is not None for policy in self.memory.views.values())
@@ -126,7 +147,9 @@ class Conversation:
 
         if self.recall is not None:
             await self._embed(prompt)
-        if self.operations is IN_PLACE:
+        if self.ask is not None:
+            self.run = await self._asked(self.ask, run_id, prompt, system, tools_offered, by)
+        elif self.operations is IN_PLACE:
             self.run = self._begun(run_id, prompt, system, tools_offered, by)
         else:
             self.run = await self.operations.use(partial(self._begun, run_id, prompt, system, tools_offered, by))
@@ -144,6 +167,28 @@ class Conversation:
             if self.auto:
                 self.memory.end_ephemeral()
             raise
+    async def _asked(
+        self, ask: Ask, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None
+    ) -> Run:
+        """Views with functions of the program are made in source order, from the snapshot of the run."""
+        try:
+            opening = await self.operations.use(
+                partial(opened_views, self.attached, prompt, system=system, tokens=self.tokens, recall=self.recall)
+            )
+            self.is_reading = True
+            for element, view in zip(self.attached, opening.views, strict=True):
+                if element.policy.view_with is not None:
+                    await ask(element, view)
+        except BaseException:
+            if self.auto:
+                self.memory.end_ephemeral()
+            raise
+        finally:
+            self.is_reading = False
+        run: Run = opening.run(
+            run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, by=by, meta=self.meta
+        )
+        return run
 
     async def _embed(self, prompt: Sequence[Msg]) -> None:
         """The vector of what recall steps ask for (M-10.15)."""
@@ -165,20 +210,36 @@ class Conversation:
 
     def add_round(
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
-        state: ProviderState | None = None,
+        state: ProviderState | None = None, finish: str = "tool",
     ) -> None:  # fmt: skip
         if self.run is not None:
-            self.run.add_round(text, calls, results, tokens, state)
+            self.run.add_round(text, calls, results, tokens, state, finish)
+
+    async def arrived(self) -> Sequence[Msg]:
+        """What others have stored since the request before, where a view is refreshed (M-5.31)."""
+        run = self.run
+        if run is None or not run.refreshing:
+            return ()
+        found: list[Msg] = await self.operations.use(run.arrived)
+        return found
+
+    async def tell(self) -> None:
+        """Functions of the program that hear of the memories hear what happened so far (M-6.37)."""
+        if self.heard is not None:
+            await self.heard.deliver()
 
     def commit(
-        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None
-    ) -> None:
+        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
+        finish: str = "stop",
+    ) -> None:  # fmt: skip
         """The turn, in one transaction, when the task that called goes on; then the lock is free. `fold` comes after."""
         run = self.run
         if run is None:
             return
         try:
-            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning, state=state)
+            run.commit(
+                reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning, state=state, finish=finish
+            )
         except MustWait:  # it is called again
             raise
         except BaseException:
@@ -187,9 +248,13 @@ class Conversation:
         self.operations.home(self.close)
 
     async def fold(self) -> None:
-        """The folds that are due after a commit (M-9.5), then vectors of facts that have none (M-10.16)."""
-        if not self.auto:
-            return
+        """The folds that are due after a commit (M-9.5), vectors of facts that have none (M-10.16), then what the program hears
+        of all that."""
+        if self.auto:
+            await self._fold()
+        await self.tell()
+
+    async def _fold(self) -> None:
         if self.summarise is not None:
             await self._summarise(self.summarise)
         if self.memory.embedding is not None:

@@ -24,12 +24,12 @@ class Declaration:
     says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a
     declaration that memory values are made from with the names of theirs (M-2.19). `path`: what its keys are stored under
     (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9); `renamed`: the names of slots
-    before.
+    before. `on`: the places of functions that are called for its events, by channel (M-6.37).
     """
 
     __slots__ = (
         "name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "bounds", "path",
-        "key_defaults", "renamed",
+        "key_defaults", "renamed", "on",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,7 @@ class Declaration:
         path: str | None = None,
         key_defaults: Mapping[str, str | int] | None = None,
         renamed: Mapping[tuple[str, str], str] | None = None,
+        on: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -63,6 +64,7 @@ class Declaration:
         self.path = path or name
         self.key_defaults = dict(key_defaults or {})
         self.renamed = dict(renamed or {})
+        self.on = on or {}
 
     @property
     def makes_values(self) -> bool:

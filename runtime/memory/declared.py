@@ -15,7 +15,7 @@ from ...vm.values.metering import FEW, paced, works_on
 from .beginning import Beginning
 from .bounds import is_key
 from .declaration import Declaration
-from .errors import InvalidValue, MemoryFailure, corrupt, other_key_parts, stored_twice
+from .errors import InvalidValue, MemoryFailure, corrupt, other_key_parts, reading_itself, stored_twice
 from .forms import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, declared_values, encode, key_values, memory_key, stored_values
 from .memory_values import MemoryValues
@@ -43,6 +43,10 @@ EMBEDDED = ("remember", "relate", "observe", "recall", "view")
 """Methods that store facts or look for them: with `embed` the host may have to wait for vectors (M-10.16)."""
 
 
+CHANGES = LOCKED.union(("fork", "observe", "remember", "relate", "forget", "confirm", "recall"))
+"""Methods that a function of the program may hear of (M-6.37)."""
+
+
 class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
@@ -50,7 +54,7 @@ class Memories:
         "_declared", "_by_path", "computed", "lost",
         "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
-        "operations", "values",
+        "operations", "values", "reading", "handlers", "hearing",
     )  # fmt: skip
 
     def __init__(
@@ -94,9 +98,15 @@ class Memories:
         self.turns: dict[Any, Any] = {}
         """The conversations of turns in progress, of memories without `Append`, and direct writes that hold the lock, by the
         effect that began each."""
+        self.reading: dict[str, Memory] = {}
+        """Memories whose view a function of the program is making, by the path of its task (M-4.33)."""
+        self.handlers = {each.name: each.on for each in made if each.on}
+        """The places of functions that hear of a memory, by channel (M-6.37)."""
+        self.hearing: dict[str, str] = {}
+        """Names of memories of whose events such a function is told, by the path of its task."""
         self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
         stored = {each.name for each in made if each.store is not None}
-        self.attended = self.serial.union([each.name for each in made if (each.of or each.name) in stored])
+        self.attended = self.serial.union(self.handlers, [each.name for each in made if (each.of or each.name) in stored])
 
     @contextmanager
     def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
@@ -187,9 +197,23 @@ class Memories:
         found = (turn for effect, turn in self.turns.items() if turn.memory == memory and is_below(task.path, effect.task.path))
         return next(found, None)
 
+    def reads_around(self, task: Any, memory: Memory) -> bool:
+        """Whether the task runs within a function that makes a view of this log."""
+        return any(other == memory and is_below(task.path, path) for path, other in self.reading.items())
+
+    def is_heard(self, name: str) -> bool:
+        """Whether a function of the program hears of the memory, or of the one that it is a view of."""
+        return (self._declared[name].of or name) in self.handlers
+
+    def asks(self, ref: MemoryRef) -> bool:
+        """Whether a function of the program gives the messages of its view (M-4.30)."""
+        return self._declared[ref.name].policy.view_with is not None
+
     def written(self, ref: MemoryRef, task: Any) -> Any:
         """What takes the direct writes of a task: the memory, or the frame of the turn they join (M-5.20)."""
         memory = self.at(ref)
+        if self.reading and self.reads_around(task, memory):
+            raise reading_itself(memory.name)
         if not self.turns:
             return memory
         turn = self.turn_around(task, memory)
@@ -209,6 +233,8 @@ class Memories:
         if self.initialising:  # what is written then begins a log, or has it to itself; facts get their vectors later
             return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
         if (method in EMBEDDED and self.embeds(ref)) or self._takes_lock(ref, method, task):
+            raise MustWait
+        if (method in CHANGES and ref.name in self.handlers) or (method == "view" and self.asks(ref)):
             raise MustWait
         return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
 
@@ -233,13 +259,16 @@ class Memories:
         memory = self[of or ref.name].at(ref.key)
         return DerivedMemory(ref.name, memory) if of is not None else memory
 
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
-        """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
+    def perform(
+        self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any, heard: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """A method of the direct API with values of the machine (M-6.2 to M-6.20). `heard` gives a memory as one whose events are
+        noted."""
         from .direct import WRITES, perform
 
         def opened() -> tuple[Any, bool]:
             memory = self.written(ref, task) if method in WRITES else self.at(ref)
-            return memory, isinstance(memory, DerivedMemory)
+            return memory if heard is None else heard(memory), isinstance(memory, DerivedMemory)
 
         return perform(ref, opened, method, arguments, task.path)
 
@@ -252,6 +281,8 @@ class Memories:
     def within_keys(self, ref: KeyedRef, values: dict[str, Any], task: Any) -> bool:
         """Whether the task runs within a turn of a key with these values (M-5.20)."""
         has = self[ref.name].has(values)
+        if any(has(memory.key) and is_below(task.path, path) for path, memory in self.reading.items()):
+            return True
         return any(has(memory.key) and is_below(task.path, effect.task.path) for effect, memory in self._turns_of_runs())
 
     def _turns_of_runs(self) -> list[tuple[Any, Any]]:

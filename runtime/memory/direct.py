@@ -12,6 +12,7 @@ from ...vm.values.metering import FEW, paced, works_on
 from ..records import Call, Msg
 from ..translation import failed, to_plain
 from .errors import FixedSlot, InvalidValue, MemoryFailure, nested
+from .forms import DerivedMemory
 from .keys import key_values
 from .tokens import count_text
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from . import entries as stored
     from .memory import Memory
     from .policy import Policy
-    from .views import Recalled
+    from .views import Recalled, View
 
 RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
@@ -151,14 +152,18 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
     return Array([_turn(turn, entries) for turn, entries in paced(found, FEW)])
 
 
-def _view(ref: MemoryRef, memory: Memory, prompt: str) -> Array:
+def viewed(memory: Any, prompt: str) -> View:
+    """The view of a memory, or of a derived one, for that prompt."""
+    if isinstance(memory, DerivedMemory):
+        recalled = _recalled(memory.memory, memory.memory.views[memory.view_name], prompt)
+        return memory.view(count_text(prompt), recalled)
     recalled = _recalled(memory, memory.policy, prompt)
-    return message_array(memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0].messages(prompt))
+    made: View = memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0]
+    return made
 
 
-def _derived_view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
-    recalled = _recalled(memory.memory, memory.memory.views[memory.view_name], prompt)
-    return message_array(memory.view(count_text(prompt), recalled).messages(prompt))
+def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
+    return message_array(viewed(memory, prompt).messages(prompt))
 
 
 def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
@@ -218,4 +223,4 @@ METHODS: dict[str, Any] = {
     "erase": _erase,
 }
 SHARED = ("messages", "last", "len", "is_empty", "summary", "tokens")
-OF_A_VIEW: dict[str, Any] = {"view": _derived_view, **{name: METHODS[name] for name in SHARED}}
+OF_A_VIEW: dict[str, Any] = {"view": _view, **{name: METHODS[name] for name in SHARED}}

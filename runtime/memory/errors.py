@@ -57,6 +57,16 @@ def invalid_unit(reason: str) -> MemoryFailure:
     return MemoryFailure("InvalidUnit", reason)
 
 
+def reading_itself(memory: str) -> MemoryFailure:
+    """M-4.33: a view function uses the memory whose messages it is asked for."""
+    message = f"the view of the memory {memory} is being made here: its function may read its messages, and nothing else of it"
+    return MemoryFailure("Nested", message)
+
+
+def view_failed(memory: str, reason: str) -> MemoryFailure:
+    return MemoryFailure("View", f"the view of the memory {memory} failed: {reason}")
+
+
 def exists(branch: str) -> MemoryFailure:
     return MemoryFailure("Exists", f"there is a branch {branch!r} already")
 

@@ -6,7 +6,7 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 from __future__ import annotations
 
 from ...vm.bytecode.image import log_of
-from ...vm.bytecode.memory_steps import BOUNDS
+from ...vm.bytecode.memory_steps import BOUNDS, EVENTS
 from .bounds import Bounds, key_names
 from .declaration import Declaration
 from .policy import Policy
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     """Step and place of a function to what the policy calls."""
     Computed = Callable[[int], Mapping[str, int | None]]
 
-OUTSIDE_THE_POLICY = ("keys", "key_defaults", "was", "store", "allow_read", "allow_write", "embed", "bounds", "made")
+OUTSIDE_THE_POLICY = ("keys", "key_defaults", "was", "store", "allow_read", "allow_write", "embed", "bounds", "made", "on")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -65,6 +65,7 @@ def declarations(
                 memory.name, policy_of(number), per=steps.get("keys", ()) if made is None else key_names(made), store=store,
                 of=of, allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
                 path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
+                on=_handlers(steps),
             )
         )
     return found
@@ -80,6 +81,10 @@ def _renamed(image: Image, memory: Memory) -> dict[tuple[str, str], str]:
     """The names of its slots before (M-8.24)."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
     return {(slot[0], slot[1]): slot[5] for slot in slots if len(slot) > 5}
+
+
+def _handlers(steps: dict[str, Any]) -> dict[str, list[int]]:
+    return {EVENTS[said["event"]]: said["with"] for said in steps.get("on", ())}
 
 
 def namespace(image: Image) -> str:

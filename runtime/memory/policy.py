@@ -35,7 +35,8 @@ class Policy:
 
     retain, retain_low, retain_tokens: M-4.2. tools: M-4.3. redact: functions applied in order (M-4.4). roles: shown roles in
     lower case, None for all. pin_roles, pin_when: M-4.6. prune: similarity or None. clip, clip_with: M-4.8. window,
-    window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
+    window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. view_with: the place of its function (M-4.30).
+    refresh: M-5.31. on_failure, on_conflict: M-4.14, M-4.15.
     ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
     recall: `RecallPolicy` or None. learn: rules (M-10.22). pins_in_view: pin_roles and pin_when are those of a derived view,
     which pins nothing in the log (M-9.11). inner: of a view of a view, name and policy of the one it is of (M-9.15).
@@ -45,8 +46,8 @@ class Policy:
     __slots__ = (
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "inner", "only_summary", "secrets",
-        "shows_all", "only_window", "stores_plainly", "has_state", "shown",
+        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "inner", "only_summary", "view_with", "refresh",
+        "secrets", "shows_all", "only_window", "stores_plainly", "has_state", "shown",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +81,8 @@ class Policy:
         pins_in_view: bool = False,
         inner: tuple[str, Policy] | None = None,
         only_summary: bool = False,
+        view_with: Sequence[int] | None = None,
+        refresh: str | bool = False,
         secrets: Secrets | None = None,
     ) -> None:
         self.retain = retain
@@ -110,10 +113,12 @@ class Policy:
         self.pins_in_view = pins_in_view
         self.inner = inner
         self.only_summary = only_summary
+        self.view_with = view_with
+        self.refresh = bool(refresh)
         self.secrets = secrets
-        shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
-        self.shows_all = all(step is None for step in shown) and not only_summary
-        """No view step: the view is the log (M-3.3)."""
+        shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall, view_with)
+        self.shows_all = all(step is None for step in shown) and not (only_summary or self.refresh)
+        """No view step: the view is the log, in all requests of a run (M-3.3)."""
         others = (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall)
         self.only_window = all(step is None for step in others) and not (pins_in_view or only_summary)
         """At most one view step, a plain window."""

@@ -19,8 +19,8 @@ LARGEST = 2000
 
 def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, int] | None:
     """The tightest bound in messages, and how many are left when it is exceeded; None without a bound. One by tokens moves with
-    every turn too, at a number of messages that nobody knows: (0, 0)."""
-    if "tokens" in steps or "retain_tokens" in steps:
+    every turn too, at a number of messages that nobody knows: (0, 0); and so does what a function gives."""
+    if "view_with" in steps or "tokens" in steps or "retain_tokens" in steps:
         return 0, 0
     turns = steps.get("window_turns")
     bounds = [(max_messages, steps.get("retain_low")), (steps.get("window"), steps.get("window_low"))]
@@ -51,7 +51,7 @@ def prefix_share(bound: tuple[int, int] | None) -> int:
 def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
     """What keeps more, for a memory of which nothing is left the same."""
     bound = bound_of(max_messages, steps)
-    if bound is None or prefix_share(bound) > 0:
+    if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
         return None
     most = bound[0] or 40
     low = max(most // 2, 1)

@@ -13,6 +13,7 @@ from ..records import Msg
 from .changes import Draft
 from .entries import Turn, check_units, state_part
 from .errors import MemoryFailure, nested, overflow
+from .refreshing import Refreshing
 from .tokens import count_text, total
 from .views import Recalled, request_head, tool_lead
 
@@ -51,11 +52,11 @@ class Attached:
 
 class Run:
     """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message, `tool_lead`
-    that before the first result of its first round."""
+    that before the first result of its first round. `told`: the memory whose steps these are, written or not (M-6.25)."""
 
     __slots__ = (
         "target", "run_id", "by", "meta", "prompt", "head", "lead", "tool_lead", "views", "snapshot", "rounds", "writes", "ended",
-        "accesses", "stored",
+        "accesses", "stored", "told", "refreshing",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +81,8 @@ class Run:
         self.tool_lead = tool_lead(views)
         self.views = views
         self.snapshot = snapshot
+        self.told = target
+        self.refreshing: list[Refreshing] = []
         self.rounds: list[Draft] = []
         self.writes: list[Draft] = []
         self.ended = False
@@ -91,31 +94,41 @@ class Run:
     # ------------------------------------------------------------ in flight
 
     def new_attempt(self) -> None:
-        """A schema retry drops what the failed attempt had in flight (M-5.4)."""
+        """A schema retry drops what the failed attempt had in flight (M-5.4), and what came meanwhile with it."""
         self.rounds.clear()
+        for one in self.refreshing:
+            one.after = one.since
+
+    def arrived(self) -> list[Msg]:
+        """What others have stored since the request before, for the next one (M-5.31)."""
+        found = [(one, *one.found()) for one in self.refreshing]
+        for one, newest, _ in found:
+            one.after = newest
+        return [message for _, _, messages in found for message in messages]
 
     def add_round(
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
-        state: ProviderState | None = None,
+        state: ProviderState | None = None, finish: str = "tool",
     ) -> None:  # fmt: skip
-        """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
+        """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning;
+        `finish`: why the provider ended it."""
         said = self._said(text, calls, state)
         self.rounds.append(Draft(said, "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
-        self._tell_step([said, *results])
+        self._tell_step([said, *results], finish)
 
     def _said(self, text: str, calls: Sequence[Call] = (), state: ProviderState | None = None) -> Msg:
         """A reply as it is stored: with what its provider wants back, where rounds are stored too (M-5.25)."""
         keeps = self.target is not None and self.target.policy.tools and state is not None and state_part(state) is not None
         return Msg("assistant", text, calls, state=state if keeps else None)
 
-    def _tell_step(self, messages: Sequence[Msg], more: int = 0) -> None:
+    def _tell_step(self, messages: Sequence[Msg], finish: str, more: int = 0) -> None:
         """Of each reply, one with calls when their results are there, the last, which is one more, when the turn is stored
         (M-6.25)."""
-        if self.target is not None and self.target.listener is not None:
+        if self.told is not None and self.told.listener is not None:
             appended = [_as_data(message) for message in messages]
             round = sum(draft.origin == "model" for draft in self.rounds) + more
-            self.target.tell("memory:step", {"run": self.run_id, "round": round, "appended": appended})
+            self.told.tell("memory:step", {"run": self.run_id, "round": round, "finish": finish, "appended": appended})
 
     def frame(self) -> Frame:
         return Frame(self)
@@ -123,8 +136,9 @@ class Run:
     # ------------------------------------------------------------ the end
 
     def commit(
-        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None
-    ) -> list[Msg]:
+        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
+        finish: str = "stop",
+    ) -> list[Msg]:  # fmt: skip
         """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
         self.ended = True
         answer = self._said(reply, (), state)
@@ -136,11 +150,13 @@ class Run:
                 stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
                 self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
                 self.stored = True
-                self._tell_step([answer], 1)
+                self._tell_step([answer], finish, 1)
             while self.accesses:
                 with suppress(MemoryFailure):  # the turn stands
                     self.accesses[0]()
                 del self.accesses[0]
+        else:
+            self._tell_step([answer], finish, 1)
         asked = [message for message in self.prompt if message.role != "system"]
         return [*asked, *[draft.message for draft in self.rounds], answer] if self.rounds else [*asked, answer]
 
@@ -307,7 +323,59 @@ def open_run(
         whole = memory.whole_log(tools_offered)
         if whole is not None:  # the base form: nothing to compute
             head = [Msg("system", system), *whole] if system is not None else whole.copy()
-            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head() if auto else None, by, meta or {})
+            run = Run(memory if auto else None, run_id, prompt, head, "", [], memory.head() if auto else None, by, meta or {})
+            run.told = memory
+            return run
+    opening = opened_views(attached, prompt, system=system, tokens=tokens, recall=recall)
+    return opening.run(run_id, prompt, system=system, auto=auto, tools_offered=tools_offered, by=by, meta=meta)
+
+
+class Opening:
+    """The views of a run that is about to begin, from one snapshot of each log."""
+
+    __slots__ = ("attached", "views", "snapshots", "accesses")
+
+    def __init__(
+        self, attached: Sequence[Attached], views: list[View], snapshots: list[Head], accesses: list[Callable[[Run], object]]
+    ) -> None:
+        self.attached = attached
+        self.views = views
+        self.snapshots = snapshots
+        self.accesses = accesses
+
+    def run(
+        self,
+        run_id: str,
+        prompt: Sequence[Msg],
+        *,
+        system: str | None,
+        auto: bool,
+        tools_offered: bool,
+        by: str | None,
+        meta: Mapping[str, Any] | None,
+    ) -> Run:
+        attached, views = self.attached, self.views
+        for view, element in zip(views, attached, strict=True):
+            if view.overflows:
+                element.memory.tell("memory:overflow", {"needed": view.needed, "budget": view.budget})
+        head, lead = request_head(views, system, tools_offered, [element.memory for element in attached])
+        target = attached[-1].memory if auto and attached else None
+        snapshot = self.snapshots[-1] if target is not None else None
+        run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+        run.told = attached[-1].memory if attached else None
+        run.accesses = [partial(access, run) for access in self.accesses]
+        run.refreshing = _refreshing(attached, self.snapshots)
+        return run
+
+
+def opened_views(
+    attached: Sequence[Attached],
+    prompt: Sequence[Msg],
+    *,
+    system: str | None = None,
+    tokens: int | None = None,
+    recall: Recall | None = None,
+) -> Opening:
     found: dict[int, Recalled] = {}
 
     def noted(number: int, element: Attached, asked: str) -> Recalled | None:
@@ -317,19 +385,23 @@ def open_run(
         return recalled
 
     views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=noted if recall is not None else None)
-    for view, element in zip(views, attached, strict=True):
-        if view.overflows:
-            element.memory.tell("memory:overflow", {"needed": view.needed, "budget": view.budget})
-    head, lead = request_head(views, system, tools_offered, [element.memory for element in attached])
-    target = attached[-1].memory if auto and attached else None
-    snapshot = snapshots[-1] if target is not None else None
-    run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+    accesses: list[Callable[[Run], object]] = []
     if recall is not None:
-        run.accesses = [partial(_counted, run, recall, attached[n], one, views[n]) for n, one in found.items()]
-    return run
+        accesses += [partial(_counted, recall, attached[number], one, views[number]) for number, one in found.items()]
+    return Opening(attached, views, snapshots, accesses)
 
 
-def _counted(run: Run, recall: Recall, element: Attached, recalled: Recalled, view: View) -> None:
+def _refreshing(attached: Sequence[Attached], snapshots: Sequence[Head]) -> list[Refreshing]:
+    """One for each log, in the order of the list."""
+    made: dict[Memory, Refreshing] = {}
+    for element, snapshot in zip(attached, snapshots, strict=True):
+        if element.policy.refresh:
+            one = made.setdefault(element.memory, Refreshing(element.memory, [], snapshot.next - 1))
+            one.policies.append(element.policy)
+    return list(made.values())
+
+
+def _counted(recall: Recall, element: Attached, recalled: Recalled, view: View, run: Run) -> None:
     """Facts before the first result of a tool are shown when a tool was called (M-9.20)."""
     if recalled.inject != "Tool" or run.rounds:
         recall.count(element, recalled, view)

@@ -97,6 +97,15 @@ class View:
             return self.before + self.window if self.before else self.window
         return [*self.before, *self.placed("Prefix"), *self.window, *self.placed("Suffix")]
 
+    def shaped(self, messages: Sequence[Msg]) -> View:
+        """With the messages that a function made of the shown ones, which is refused where they are not whole units."""
+        check_units(messages)
+        shown = [*self.before, *self.window]
+        made = list(messages)
+        self.window = _with_states(made, shown) if any(message.state is not None for message in shown) else made
+        self.before, self.is_shaped = [], True
+        return self
+
     def messages(self, prompt: str) -> list[Msg]:
         """What `view(prompt)` gives (M-6.12)."""
         return [*self.middle(), Msg("user", with_lead(self.joined("Prompt"), prompt))]
@@ -368,15 +377,7 @@ def least(one: int | None, other: int | None) -> int | None:
 
 
 def _shaped(policy: Policy, view: View) -> View:
-    if policy.shape is None:
-        return view
-    shown = [*view.before, *view.window]
-    shaped = list(policy.shape(shown))
-    check_units(shaped)
-    if any(message.state is not None for message in shown):
-        shaped = _with_states(shaped, shown)
-    view.before, view.window, view.is_shaped = [], shaped, True
-    return view
+    return view if policy.shape is None else view.shaped(policy.shape([*view.before, *view.window]))
 
 
 def _with_states(shaped: list[Msg], shown: list[Msg]) -> list[Msg]:

@@ -98,7 +98,9 @@ class AgentCalls:
         """What records the turn; the agent never sees it (O-3.27)."""
         if call.memory is None or call.memory is UNSET:
             return None
-        return await conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+        made = await conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+        made.ask = None  # nobody would be shown what it gives (M-5.15)
+        return made
 
     def _settings(self, name: str) -> AgentSettings:
         if name not in self.settings:

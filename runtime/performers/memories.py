@@ -11,13 +11,16 @@ from random import Random
 from time import monotonic, sleep
 
 from ...vm.context_slots import is_slot_method, slot_method
+from ...vm.handles import message_array
 from ...vm.panics import Panic
 from ...vm.signals import Invoke
 from ...vm.values import KeyedRef
 from ..attached import turn_locks
+from ..errors import CallFailure
 from ..jobs import gather, pause
+from ..memory.conversation import attached_as
 from ..memory.declared import EMBEDDED
-from ..memory.direct import of_failure
+from ..memory.direct import of_failure, viewed
 from ..memory.direct_facts import drafted
 from ..memory.errors import InvalidValue, MemoryFailure
 from ..memory.lacking_vectors import pending, store_pending
@@ -46,6 +49,11 @@ async def perform(run: Running, effect: Effect) -> Any:
     turn: HeldTurn | None = None
     embeds = use.method in EMBEDDED and run.memories.embeds(use.memory) and not run.memories.initialising
     memories, operations = run.memories, run.operations
+    heard = None
+    if memories.is_heard(use.memory.name):
+        from ..memory_handlers import Heard
+
+        heard = Heard(run, effect)
     try:
         waits = await operations.use(lambda: memories.waits(use.memory, use.method, effect.task))
         memory: Memory | None = await operations.use(lambda: _opened(run, use)) if waits or embeds else None
@@ -53,20 +61,40 @@ async def perform(run: Running, effect: Effect) -> Any:
             turn = await _held(run, effect, memory)
         if embeds and memory is not None and memory.embedding is not None:
             await memory.embedding.fill(await operations.use(lambda: _texts(memory, effect.task.path, use, stores)))
+        if use.method == "view" and memories.asks(use.memory):
+            return await _asked_view(run, effect, use)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
         return of_failure(use.method, failure)
 
     def commit() -> Any:
-        return memories.perform(use.memory, use.method, use.arguments, effect.task)
+        return memories.perform(use.memory, use.method, use.arguments, effect.task, None if heard is None else heard.of)
 
     async def after() -> None:
         with suppress(MemoryFailure):  # what was asked for is done: vectors come with a later commit
-            if memory is not None:
+            if memory is not None and stores and embeds:
                 await operations.use(lambda: store_pending(memory))
+        if heard is not None:
+            await heard.deliver()
 
-    return Settled(commit, after if stores and embeds else None, (lambda: None) if turn is None else turn.close)
+    follows = (stores and embeds) or heard is not None
+    return Settled(commit, after if follows else None, (lambda: None) if turn is None else turn.close)
+
+
+async def _asked_view(run: Running, effect: Effect, use: MemoryUse) -> Any:
+    """A view whose messages a function of the program gives (M-6.12)."""
+    from ..view_functions import asker
+
+    (prompt,) = use.arguments
+    opened = await run.operations.use(lambda: run.memories.at(use.memory))
+    element = attached_as(opened)
+    view = await run.operations.use(lambda: viewed(opened, prompt))
+    try:
+        await asker(run, effect)(element, view)
+    except CallFailure as failure:
+        raise Panic("P451", failure.message) from None
+    return message_array(view.messages(prompt))
 
 
 def _opened(run: Running, use: MemoryUse) -> Memory:

@@ -184,7 +184,11 @@ def _serve(run: Running, offered: Offered | None, conversation: Conversation | N
     """A stream outlives the effect that began it: tools and summarisers run for the task that waits for the next chunk."""
     if offered is not None:
         offered.serve(effect)
-    if conversation is not None and conversation.summarise is not None:
+    if conversation is None:
+        return
+    if conversation.heard is not None:
+        conversation.heard.effect = effect
+    if conversation.summarise is not None:
         from ..summarising import summariser
 
         conversation.summarise = summariser(run, effect)

@@ -138,6 +138,19 @@ def test_inspect_shows_servers_and_no_numbers_for_functions(cli, write):
     assert "        function: shorten at s.conc:2:56" in lines
 
 
+def test_inspect_shows_functions_of_views_and_of_events(cli, write):
+    source = (
+        "fn shown(all: Array<Message>) -> Array<Message> { all }\n"
+        "fn heard(_e: Map<String, Any>) {}\n"
+        "memory log: Memory = Memory::new().view(with: shown).on(Commit, heard).on(Step, heard);\nfn main() { log.clear(); }\n"
+    )
+    lines = cli("inspect", write("s.conc", source)).out.splitlines()
+    at = lines.index("      on:")
+    places = ["Commit: heard at s.conc:2:32", "Step: heard at s.conc:2:32"]
+    assert lines[at + 1 : at + 4] == [*(f"        {one}" for one in places), "      view_with: shown at s.conc:1:51"]
+    assert "    same_percent: 0" in lines
+
+
 def test_inspect_shows_contexts_and_who_uses_them(cli, write):
     source = (
         "context Plan { session { goal: String, mut steps: Array<Int> = [] } }\n"

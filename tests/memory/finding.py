@@ -21,6 +21,7 @@ from . import (
     test_later_redaction,
     test_learning,
     test_memory_values,
+    test_own_views,
     test_recall_laws,
     test_resolution,
     test_runs,
@@ -243,6 +244,18 @@ def evolution(tmp_path):
 def later_redaction(tmp_path):
     test_later_redaction.test_entries_of_before_are_rewritten_once_and_those_of_now_never(VolatileStore())
     test_later_redaction.test_facts_and_summaries_of_before(VolatileStore())
+def own_views(tmp_path):
+    for steps in ("", ".window(3)"):
+        test_own_views.own_views(tmp_path, 1, steps, False, "")
+
+
+def refreshed_views(tmp_path):
+    for seed in range(4):
+        test_own_views.refreshed(tmp_path, seed)
+
+
+def heard_events(tmp_path):
+    test_own_views.events(tmp_path)
 
 
 def folders(tmp_path):

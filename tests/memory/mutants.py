@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from concerto.runtime import calls
+from concerto.runtime import calls, view_functions
 from concerto.runtime.memory import (
     bounds,
     branching,
@@ -30,6 +30,7 @@ from concerto.runtime.memory import (
     reading,
     recall_step,
     recalling,
+    refreshing,
     remembering,
     stages,
     summaries,
@@ -324,7 +325,8 @@ MUTANTS = {
     "M-12.25": {
         "tool text before every round": Mutant(calls, "if rounds == 1 and", "if", finding.combined),
         "tool text before the newest round": Mutant(
-            calls, "messages = [*messages, *shown]", "messages = [*messages[: -2 * (rounds > 1) or None], *shown]",
+            calls, "messages = [*messages, *shown, *arrived]",
+            "messages = [*messages[: -2 * (rounds > 1) or None], *shown, *arrived]",
             finding.combined,
         ),
         "tool text stored": Mutant(
@@ -418,7 +420,7 @@ MUTANTS = {
     },
     "M-12.30": {
         "views show entries as stored": Mutant(
-            reading, "if self.policy.redact:\n                state, source", "if False:\n                state, source",
+            reading, "if self.policy.redact:\n            source, states", "if False:\n            source, states",
             finding.later_redaction,
         ),
         "facts as stored": Mutant(
@@ -427,6 +429,36 @@ MUTANTS = {
         "the note left out": Mutant(
             older_text, "return [] if held is not None and held.text == said else", "return [] if True else",
             finding.later_redaction,
+        ),
+    },
+    "M-12.34": {
+        "asked twice": Mutant(
+            conversation, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
+        ),
+        "asked of the whole log": Mutant(
+            view_functions, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
+        ),
+        "failed function is skipped": Mutant(
+            view_functions, "raise _failure(memory.name, value.value)", "return", finding.own_views
+        ),
+        "orphans are sent": Mutant(
+            views, 'refused where they are not whole units."""\n        check_units(messages)', 'sent"""', finding.own_views
+        ),
+        "shown messages are stored": Mutant(
+            turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views
+        ),
+        "a function hears of nothing": Mutant(
+            conversation, "if self.heard is not None:\n            await", "if False:\n            await", finding.heard_events
+        ),
+    },
+    "M-12.35": {
+        "shown again each round": Mutant(turns, "one.after = newest", "pass", finding.refreshed_views),
+        "put before the in-flight units": Mutant(
+            calls, "[*messages, *shown, *arrived]", "[*messages, *arrived, *shown]", finding.refreshed_views
+        ),
+        "attempt begins where the last one was": Mutant(turns, "one.after = one.since", "pass", finding.refreshed_views),
+        "replies of others pass for one's own": Mutant(
+            refreshing, 'if first.role == "user":', "if True:", finding.refreshed_views
         ),
     },
 }

@@ -27,6 +27,14 @@ HOLE = "{}"
 SUMMARY_ROLES = ("System", "User")
 TIERS = ("Ephemeral", "Session", "Persistent")
 REFRESH_ON = ("Access", "Confirm")
+REREAD = ("Step",)
+EVENTS = {
+    "Step": "memory:step", "Commit": "memory:commit", "Rollback": "memory:rollback", "Evict": "memory:evict",
+    "Overflow": "memory:overflow", "Conflict": "memory:conflict", "Summary": "memory:summary",
+    "SummaryFailed": "memory:summary_failed", "Recall": "memory:recall", "Learn": "memory:learn",
+    "LearnFailed": "memory:learn_failed",
+}
+"""What a function of the program may be called with, by its word: the channel on which hosts hear of it (M-6.25 to M-6.30)."""
 EMBEDDER_KINDS = ("offline", "host", "connection")
 TOOL_METHODS = ("remember", "recall", "forget")
 """What a memory in a list of tools offers (M-10.17)."""
@@ -114,13 +122,15 @@ MADE = "value"
 VALUE, COMPUTED = "__value", "__bounds"
 """Methods of handles for generated code: what makes a memory value, and what checks the bounds of a declared memory."""
 NOT_OF_A_VALUE = ("keys", "store", "ttl", "decay_rate", "bounds")
+HANDLER = _table({"event": _one_of(tuple(EVENTS)), "with": is_function}, ("event", "with"))
 
 STEPS: dict[str, Accepts] = {
     "retain_low": is_count, "retain_tokens": is_count, "tools": lambda value: value is True,
     "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
     "pin_when": _list_of(is_function),
-    "clip_with": is_function, "shape": is_function, "weight": is_count, "ttl": is_count, "keys": _names,
-    "was": is_text, "key_defaults": lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values())),
+    "clip_with": is_function, "shape": is_function, "view_with": is_function, "refresh": _one_of(REREAD),
+    "weight": is_count, "ttl": is_count, "keys": _names, "was": is_text,
+    "key_defaults": lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values())),
     "allow_read": _names, "allow_write": _names, "store": STORE,
     "summary": lambda value: SUMMARY(value) and sum(by in value for by in ("model", "function", "host")) == 1,
     "only": _one_of(ONLY), "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
@@ -132,6 +142,7 @@ STEPS: dict[str, Accepts] = {
     "decay_refresh_on": _one_of(REFRESH_ON),
     "embed": lambda value: EMBED(value) and (value["kind"] != "connection" or ("connection" in value and "model" in value)),
     "learn": lambda value: _list_of(RULE)(value) and _apart([rule["name"] for rule in value]),
+    "on": lambda value: _list_of(HANDLER)(value) and _apart([handler["event"] for handler in value]),
     "on_failure": _one_of(ON_FAILURE), "on_conflict": _one_of(ON_CONFLICT),
     "bounds": lambda value: (
         type(value) is dict and bool(value) and all(name in BOUNDS for name in value)

@@ -103,7 +103,7 @@ _ROWS = (
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
-        "Version(found,supported) Corrupt Redaction Bound(bound)",
+        "Version(found,supported) Corrupt Redaction Bound(bound) View",
         "", "M-6.23",
     ),
     (
