@@ -155,6 +155,8 @@ E4507 declare  persistence without a store, or a step or method that a derived v
 E4508 declare  unknown store, context, embedder or summariser
 E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow
+E4523 declare  permission of facts that nothing can come under
+E4524 declare  change of a slot without `mut`
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

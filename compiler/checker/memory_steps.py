@@ -21,6 +21,7 @@ from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
+from .fact_rules import FactRule, is_scoped
 from .memory_learn import read_rule
 from .memory_summary import read_summary
 from .memory_words import known_word
@@ -48,7 +49,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "ttl": {"": ("ttl", DURATION)},
     "embed": {"": ("embed", TEXT)},
     "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
-    "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING)},
+    "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING), "facts": ("allow_facts", ATTACHING)},
     "recall": {
         "k": ("recall_k", COUNT), "from": ("recall_tiers", TIERS), "min_confidence": ("recall_min_confidence", SHARE),
         "inject": ("recall_inject", INJECT), "half_life": ("recall_half_life", DURATION),
@@ -88,7 +89,9 @@ class Steps:
         elif self.is_view and name not in OF_A_VIEW:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
-        elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
+        elif name == "allow" and is_scoped(node):
+            self._scoped_allow(node)
+        elif (name in self.found and name not in REPEATED and not self._allows_facts_only(name)) or name == "like" and self.like is not None:
             message = f"the step `{name}` is written twice"
             c.report("E4503", node.name.span, message, first=first, help="join them in one step")
         elif name == "like":
@@ -172,6 +175,26 @@ class Steps:
         if found is None:
             return FAILED
         return [found] if step == "redact" else found
+
+    def _allows_facts_only(self, name: str) -> bool:
+        return name == "allow" and not {"allow_read", "allow_write"} & self.found[name].keys()
+
+    def _scoped_allow(self, node: ast.MethodCall) -> None:
+        """One rule more for facts (M-10.35)."""
+        rule = FactRule(node)
+        for argument in node.arguments:
+            label = argument.name.text if argument.name is not None else ""
+            if label == "facts" and not rule.patterns:
+                rule.patterns = argument.value.items if isinstance(argument.value, ast.ArrayExpr) else [argument.value]
+            elif label in ("read", "write") and label not in rule.named:
+                named = self._attaching("allow", argument.value)
+                if named is FAILED:
+                    return
+                rule.named[label] = named
+            else:
+                self._unknown("allow", label, argument, label in ("facts", *rule.named))
+                return
+        self.found.setdefault("allow", {}).setdefault("allow_facts", []).append(rule)
 
     def _learn(self, node: ast.MethodCall) -> None:
         """One rule more (M-10.22); a name stands for one rule."""

@@ -42,6 +42,11 @@ def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
     takes_words = step in WORD_STEPS if argument.name is None else argument.name.text in WORD_ARGUMENTS
     value = argument.value
     items = value.items if isinstance(value, ast.ArrayExpr) else [value]
+    if step == "allow" and argument.name is not None and argument.name.text == "facts":
+        for item in items:
+            if not is_bare(item):  # the name of a slot, or a tier (M-10.35)
+                r.visit(item)
+        return
     if takes_words and all(is_word(item) for item in items):
         return
     visit_step(r, step if argument.name is None else "", value)
@@ -67,3 +72,7 @@ def _tier_word(r: Resolver, value: ast.Expr) -> ast.Expr:
 def is_word(value: ast.Expr) -> bool:
     """A bare capitalised name."""
     return isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.segments[0].text[:1].isupper()
+
+
+def is_bare(value: ast.Expr) -> bool:
+    return isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None

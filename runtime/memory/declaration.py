@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from .fact_access import FactAccess
+
     Allow = tuple[frozenset[str], frozenset[str]]
 
 
@@ -18,10 +20,10 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once.
+    says it (M-10.16). `fixed`: slots that are written once. `access`: who may read and write which facts (M-10.35).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "access")
 
     def __init__(
         self,
@@ -35,6 +37,7 @@ class Declaration:
         allow: Allow | None = None,
         embed: dict[str, Any] | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        access: FactAccess | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -46,3 +49,4 @@ class Declaration:
         self.allow = allow
         self.embed = embed
         self.fixed = fixed
+        self.access = access

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...vm.bytecode.image import Image, Memory
     from ..records import Msg
     from .declaration import Allow
+    from .fact_access import FactAccess
     from .policy import Secrets
     from .stores.opened import OpenStores
     from .stores.operations import Operations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
-OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed")
+OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "allow_facts", "embed")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -42,7 +43,7 @@ def declarations(image: Image, functions: Functions, counter: Any, secrets: Secr
         found.append(
             Declaration(
                 memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
-                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
+                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), access=_access(steps),
             )
         )
     return found
@@ -84,6 +85,14 @@ def _allowed(steps: dict[str, Any]) -> Allow | None:
     if "allow_read" not in steps and "allow_write" not in steps:
         return None
     return frozenset(steps.get("allow_read", ())), frozenset(steps.get("allow_write", ()))
+
+
+def _access(steps: dict[str, Any]) -> FactAccess | None:
+    if "allow_facts" not in steps:
+        return None
+    from .fact_access import FactAccess
+
+    return FactAccess(steps["allow_facts"])
 
 
 def _counting(counter: Any) -> TokenCounter:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from .views import View
 
 
-def recalled_for(memory: Memory, policy: Policy, prompt: str, task: Any) -> Recalled | None:
-    """Nothing is touched yet. What may stand in the system message comes from the program and its user only."""
+def recalled_for(memory: Memory, policy: Policy, prompt: str, task: Any, by: str | None = None) -> Recalled | None:
+    """Nothing is touched yet. `by`: who is shown them. What may stand in the system message comes from the program and its user only."""
     step = policy.recall
     if step is None:
         return None
     trusted = TRUST[:2] if step.inject == "System" else TRUST
-    facts = Facts(memory, task)
+    facts = Facts(memory, task, by)
     found = facts.recall(
         prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted
     )
@@ -46,15 +46,16 @@ def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> N
 
 
 class Recalling:
-    """The recall steps of a call, for the task that makes it."""
+    """The recall steps of a call, for the task that makes it and the model it asks."""
 
-    __slots__ = ("task",)
+    __slots__ = ("task", "by")
 
-    def __init__(self, task: Any) -> None:
+    def __init__(self, task: Any, by: str | None = None) -> None:
         self.task = task
+        self.by = by
 
     def find(self, element: Attached, prompt: str) -> Recalled | None:
-        return recalled_for(element.memory, element.policy, prompt, self.task)
+        return recalled_for(element.memory, element.policy, prompt, self.task, self.by)
 
     def count(self, element: Attached, recalled: Recalled, view: View) -> None:
         count_access(element.memory, recalled, view, self.task)

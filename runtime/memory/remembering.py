@@ -25,15 +25,27 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """`task`: whose ephemeral facts are seen and written."""
+    """`task`: whose ephemeral facts are seen and written. `by`: the model or agent that is shown what is found, None for the
+    program itself."""
 
-    __slots__ = ("memory", "task", "degraded")
+    __slots__ = ("memory", "task", "by", "degraded")
 
-    def __init__(self, memory: Memory, task: Any = None) -> None:
+    def __init__(self, memory: Memory, task: Any = None, by: str | None = None) -> None:
         self.memory = memory
         self.task = task
+        self.by = by
         self.degraded = False
         """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
+
+    # ------------------------------------------------------------ permissions
+
+    def may_read(self, fact: Fact) -> bool:
+        access = self.memory.access
+        return access is None or self.by is None or access.reads(self.by, fact.tier, fact.name)
+
+    def may_write(self, tier: str, name: str) -> bool:
+        access = self.memory.access
+        return access is None or self.by is None or access.writes(self.by, tier, name)
 
     # ------------------------------------------------------------ reading
 
@@ -85,6 +97,7 @@ class Facts:
                 and hit.confidence >= min_confidence
                 and hit.fact.trust in trusted
                 and (archived or not hit.archived)
+                and self.may_read(hit.fact)
                 and (among is None or hit.fact.tier != PERSISTENT or hit.fact.id in among)
             )
 
@@ -211,14 +224,31 @@ class Facts:
         self.put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
         return bool(named)
 
+    def forget_allowed(self, name: str) -> bool | None:
+        """For who is bound by permissions: None when it may not write the fact. One it may not read is not there for it, so that
+        nothing tells whether it is (M-10.36)."""
+        access = self.memory.access
+        if access is None or self.by is None:
+            return self.forget(name)
+        if not access.writes_in_some_tier(self.by, name):
+            return None
+        seen = [fact for fact in self._named(name) if self.may_read(fact)]
+        if any(not self.may_write(fact.tier, fact.name) for fact in seen):
+            return None
+        self._drop(seen)
+        return bool(seen)
+
     def forget(self, name: str) -> bool:
         """In all tiers."""
         named = self._named(name)
+        self._drop(named)
+        return bool(named)
+
+    def _drop(self, named: Sequence[Fact]) -> None:
         for tier in TIERS:
             gone = [fact.id for fact in named if fact.tier == tier]
             if gone:
                 self.store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
-        return bool(named)
 
     def put(self, facts: Sequence[Fact]) -> None:
         """In place of what has their numbers."""

@@ -83,6 +83,21 @@ STORE = _table(
     }, ("name", "kind"),
 )  # fmt: skip
 
+def _is_pattern(value: Any) -> bool:
+    """A tier or "", and a name, of which only the last character may be the `*` that stands for any end."""
+    return (
+        type(value) is list and len(value) == 2 and all(type(part) is str for part in value)
+        and value[0] in ("", *(tier.lower() for tier in TIERS)) and value[1] != "" and "*" not in value[1][:-1]
+    )  # fmt: skip
+
+
+def _is_fact_rule(value: Any) -> bool:
+    """Patterns, readers, writers."""
+    return (
+        type(value) is list and len(value) == 3 and _list_of(_is_pattern)(value[0]) and _names(value[1]) and _names(value[2])
+    )
+
+
 EMBED = _table(
     {"name": is_text, "kind": _one_of(EMBEDDER_KINDS), "connection": is_text, "model": is_text}, ("name", "kind")
 )
@@ -96,7 +111,7 @@ STEPS: dict[str, Accepts] = {
     "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
     "pin_when": _list_of(is_function),
     "clip_with": is_function, "shape": is_function, "weight": is_count, "ttl": is_count, "keys": _names,
-    "allow_read": _names, "allow_write": _names, "store": STORE,
+    "allow_read": _names, "allow_write": _names, "allow_facts": _list_of(_is_fact_rule), "store": STORE,
     "summary": lambda value: SUMMARY(value) and sum(by in value for by in ("model", "function", "host")) == 1,
     "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
