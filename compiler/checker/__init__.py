@@ -41,6 +41,7 @@ from . import calls, control, expressions, functions, literals, methods, operato
 from .agents import RULES as AGENT_RULES
 from .agents import check_agent
 from .assignment import check_assignments
+from .fixed_slots import check_fixed_slots
 from .bounds import settle_bounds
 from .concurrent_memories import check_concurrent_memories
 from .context import Checker
@@ -142,6 +143,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
         elif isinstance(symbol, FunctionSymbol):
             c.deferring = False
             check_function(c, symbol)
+            check_fixed_slots(c, symbol.declaration.body)
             if c.deferring:
                 check_assignments(c, symbol)
     check_step_functions(c)

@@ -39,6 +39,7 @@ from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .comparisons import lift_asserted
 from .context import FREE, Checker, Expected, ExpressionRule
+from .contexts import slot_in
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
@@ -190,7 +191,7 @@ def _target(
 
 def check_mutation(c: Checker, receiver: ast.Expr, method: str, place: Span) -> None:
     """The receiver of a method that changes it (L-3.13.2)."""
-    if isinstance(root_of(receiver), ast.PathExpr):
+    if isinstance(root_of(receiver), ast.PathExpr) or slot_in(receiver) is not None:
         require_mutable(c, receiver, method)
     else:
         c.report(

@@ -20,10 +20,10 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once. `access`: who may read and write which facts (M-10.35).
+    says it (M-10.16). `fixed`: slots that are written once, `lists` those that are lists. `access`: who may read and write which facts (M-10.35).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "access")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "lists", "access")
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Declaration:
         allow: Allow | None = None,
         embed: dict[str, Any] | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        lists: frozenset[tuple[str, str]] = frozenset(),
         access: FactAccess | None = None,
     ) -> None:
         self.name = name
@@ -49,4 +50,5 @@ class Declaration:
         self.allow = allow
         self.embed = embed
         self.fixed = fixed
+        self.lists = lists
         self.access = access

@@ -252,7 +252,8 @@ class Memories:
             declared.policy, name=declared.name, store=self._store_of(declared), key=key,
             clock=self._clock if declared.store is None else self._stored_clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed, access=declared.access,
+            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed, lists=declared.lists,
+            access=declared.access,
             met=None if declared.store is None else self._met,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 EPHEMERAL, SESSION, PERSISTENT = TIERS = ("ephemeral", "session", "persistent")
@@ -19,12 +19,16 @@ FIELDS = (
     "seqs",
 )  # fmt: skip
 
+MOST_ELEMENTS = 1 << 24
+
 
 class Fact:
     """`content` is JSON; `c0` the confidence it was remembered with; times are Unix ms. `seqs`: the entries it derives from.
-    `task`: of an ephemeral fact, the path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON."""
+    `task`: of an ephemeral fact, the path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON.
+    `elements`: of a slot that is a list, when each element was written, last recalled and refreshed; `element`: of a fact that
+    stands for one of them, its place (M-10.38)."""
 
-    __slots__ = (*FIELDS, "task", "vector")
+    __slots__ = (*FIELDS, "task", "vector", "elements", "element")
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Fact:
         rule: str | None = None,
         seqs: Sequence[int] = (),
         task: Any = None,
+        elements: Sequence[Sequence[int]] = (),
     ) -> None:
         self.id = id
         self.tier = tier
@@ -63,9 +68,17 @@ class Fact:
         self.seqs = list(seqs)
         self.task = task
         self.vector: tuple[str, bytes] | None = None
+        self.elements = [list(times) for times in elements]
+        self.element: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in FIELDS}
+        held = {name: getattr(self, name) for name in FIELDS}
+        return held | {"elements": self.elements} if self.elements else held
+
+    @property
+    def order(self) -> float:
+        """Its number, behind which the elements of a list follow in their places."""
+        return self.id if self.element is None else self.id + self.element / MOST_ELEMENTS
 
     def changed(self, **fields: Any) -> Fact:
         made = Fact(**self.as_json(), task=self.task)
@@ -78,7 +91,20 @@ class Fact:
     @property
     def text(self) -> str:
         """What recall compares (M-10.8)."""
-        return "\n".join([self.name, content_text(self.content), *self.about])
+        return "\n".join([self.name, *_words_in(self.content), *self.about])
+
+
+def _words_in(content: Any) -> Iterator[str]:
+    """A String as it is, the fields and values of everything else, as they are and not as JSON writes them."""
+    todo = [content]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            todo += [piece for name in sorted(part, reverse=True) for piece in (part[name], name)]
+        elif isinstance(part, list):
+            todo += reversed(part)
+        else:
+            yield content_text(part)
 
 
 def content_text(content: Any) -> str:
@@ -96,6 +122,8 @@ def fact_of(held: dict[str, Any]) -> Fact:
     whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
     if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):
+        raise ValueError
+    if any(len(times) != 3 or any(type(time) is not int for time in times) for times in fact.elements):
         raise ValueError
     if fact.tier not in TIERS or fact.trust not in TRUST or not 0 <= fact.c0 <= 1:
         raise ValueError

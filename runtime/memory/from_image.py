@@ -43,7 +43,8 @@ def declarations(image: Image, functions: Functions, counter: Any, secrets: Secr
         found.append(
             Declaration(
                 memory.name, _policy(memory, functions, counts, secrets), per=steps.get("keys", ()), store=store, of=of,
-                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), access=_access(steps),
+                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), lists=_lists(image, memory),
+                access=_access(steps),
             )
         )
     return found
@@ -53,6 +54,12 @@ def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
     """Its slots without `mut` (M-10.2)."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
     return frozenset((tier, name) for tier, name, _, mutable, _ in slots if not mutable)
+
+
+def _lists(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
+    """Its slots that are lists (M-10.38)."""
+    slots = [] if memory.context is None else image.contexts[memory.context].slots
+    return frozenset((tier, name) for tier, name, type_index, _, _ in slots if image.types[type_index][0] == "array")
 
 
 def namespace(image: Image) -> str:

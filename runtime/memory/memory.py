@@ -51,9 +51,9 @@ class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
     `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
     `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
-    `fixed`: the slots that are written once, as (tier, name) (M-10.2). `access`: who may read and write which facts (M-10.35)."""
+    `fixed`: the slots that are written once, as (tier, name) (M-10.2), `lists` those that are lists. `access`: who may read and write which facts (M-10.35)."""
 
-    __slots__ = ("views", "listener", "fixed", "access", "_known")
+    __slots__ = ("views", "listener", "fixed", "lists", "access", "_known")
 
     def __init__(
         self,
@@ -68,6 +68,7 @@ class Memory(MemoryReader):
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        lists: frozenset[tuple[str, str]] = frozenset(),
         access: FactAccess | None = None,
         met: MetVersions | None = None,
     ) -> None:
@@ -77,6 +78,7 @@ class Memory(MemoryReader):
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         self.fixed = fixed
+        self.lists = lists
         self.access = access
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
@@ -94,7 +96,8 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session, embedding=self.embedding, fixed=self.fixed, access=self.access, met=self.met,
+            session=self.session, embedding=self.embedding, fixed=self.fixed, lists=self.lists,
+            access=self.access, met=self.met,
         )
 
     # ------------------------------------------------------------ writing

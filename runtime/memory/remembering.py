@@ -11,17 +11,20 @@ from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
+from .list_slots import carried, touched
 from .policy import HALF_LIFE
 from .recalling import Found, neighbors, rank
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from .memory import Memory
     from .stores.protocol import FactStore
+
+NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 
 
 class Facts:
@@ -111,7 +114,11 @@ class Facts:
         """Of what the task sees: facts of the session, its ephemeral ones, those of the store."""
         memory = self.memory
         own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task == self.task]
-        return [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+        found = [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+        if memory.lists:
+            for index in found:
+                index.divide(memory.lists)
+        return found
 
     def _candidates(self, query: str, k: int) -> frozenset[int] | None:
         """What the index of a host's store names (M-8.16)."""
@@ -195,6 +202,8 @@ class Facts:
         """That of the fact it replaces, or the next one; whether it replaces one. `beside`: what is stored with it."""
         held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
+        if (fact.tier, fact.name) in self.memory.lists:
+            fact.elements = carried(same, fact.content, fact.accessed)
         if same is not None:
             fact.id, fact.created = same.id, same.created
         else:
@@ -209,19 +218,32 @@ class Facts:
     def access(self, facts: Sequence[Fact]) -> None:
         """M-10.14, M-10.19. They are read again: a call may have remembered others under their names meanwhile."""
         held = self._indexes()
-        found = [index.facts.get(fact.id) for fact in facts for index in held]
-        wanted = {(fact.tier, fact.id) for fact in facts}
-        self._touch([fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted])
+        wanted: dict[tuple[str, int], list[Any]] = {}
+        for fact in facts:
+            wanted.setdefault((fact.tier, fact.id), []).extend([] if fact.element is None else [fact.content])
+        found = [index.facts.get(number) for _, number in wanted for index in held]
+        there = [fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted]
+        self._touch(there, wanted)
 
-    def _touch(self, facts: Sequence[Fact]) -> None:
-        """Of facts that were read just now."""
+    def _touch(self, facts: Sequence[Fact], elements: Mapping[tuple[str, int], Sequence[Any]] = NOTHING) -> None:
+        """Of facts that were read just now; `elements`: of lists, what was recalled of them."""
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
-        self.put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
+        made = []
+        for fact in facts:
+            changed = fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed)
+            found = elements.get((fact.tier, fact.id))
+            if found and isinstance(fact.content, list):
+                changed.elements = touched(fact, found, now, refreshes)
+            made.append(changed)
+        self.put(made)
 
     def confirm(self, name: str) -> bool:
-        named = self._named(name)
-        self.put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
+        named, now = self._named(name), self.memory.now()
+        made = [fact.changed(refreshed=now) for fact in named[:1]]
+        for fact in made:
+            fact.elements = [[created, accessed, now] for created, accessed, _ in fact.elements]
+        self.put(made)
         return bool(named)
 
     def forget_allowed(self, name: str) -> bool | None:

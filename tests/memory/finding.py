@@ -137,7 +137,7 @@ def versions(tmp_path):
     def make(name="chat"):
         return memory.Memory(name=name)
 
-    test_api.test_a_damaged_dump_loads_nothing(make, lambda held: held.update(v=3), "Version")
+    test_api.test_a_damaged_dump_loads_nothing(make, lambda held: held.update(v=4), "Version")
 
 
 def lists(tmp_path):

@@ -234,7 +234,7 @@ MUTANTS = {
         ),
     },
     "M-12.17": {
-        "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.id))", "))", finding.order),
+        "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
         "k before filter": Mutant(
             recalling, "if accepts(hit):", "if True:", finding.filters,
             (("return found[: max(0, k)]", "return [hit for hit in found[: max(0, k)] if accepts(hit)]"),),

@@ -262,7 +262,7 @@ def test_dump_is_canonical_and_loads(make):
 @pytest.mark.parametrize(
     ("change", "variant"),
     [
-        (lambda held: held.update(v=3), "Version"),
+        (lambda held: held.update(v=4), "Version"),
         (lambda held: held.update(v="1"), "Corrupt"),
         (lambda held: held.pop("log"), "Corrupt"),
         (lambda held: held["log"].reverse(), "Corrupt"),
