@@ -49,7 +49,7 @@ async def conversation(
     if any(element.policy.recall is not None for element in made.attached):
         from .memory.recall_step import Recalling
 
-        made.recall = Recalling(effect.task.path, by)
+        made.recall = Recalling(effect.task.path, by, made.attached)
     made.locks = turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)

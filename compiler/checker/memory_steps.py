@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS
+from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, SOURCES
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
@@ -51,7 +51,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
     "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING), "facts": ("allow_facts", ATTACHING)},
     "recall": {
-        "k": ("recall_k", COUNT), "from": ("recall_tiers", TIERS), "min_confidence": ("recall_min_confidence", SHARE),
+        "k": ("recall_k", COUNT), "from": ("recall_tiers", SOURCES), "min_confidence": ("recall_min_confidence", SHARE),
         "inject": ("recall_inject", INJECT), "half_life": ("recall_half_life", DURATION),
     },
     "decay": {

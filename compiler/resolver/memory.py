@@ -10,7 +10,8 @@ from .field_values import visit_step
 from .names import find, find_item
 from .state import Resolver
 
-TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
+WORD_OF_METHOD = {"remember": "tier", "recall": "from", "neighbors": "direction"}
+"""Methods of memories with the argument that takes words."""
 WORD_STEPS = ("roles", "pin", "redact", "on_failure", "on_conflict")
 WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 
@@ -54,7 +55,7 @@ def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
 
 def tier_words(r: Resolver, method: str, argument: ast.Argument) -> None:
     """Capitalised words that nothing in scope has the name of become what they say (M-10.5)."""
-    if argument.name is None or argument.name.text != TIER_ARGUMENTS[method]:
+    if argument.name is None or argument.name.text != WORD_OF_METHOD[method]:
         return
     value = argument.value
     if isinstance(value, ast.ArrayExpr):

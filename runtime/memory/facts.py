@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 EPHEMERAL, SESSION, PERSISTENT = TIERS = ("ephemeral", "session", "persistent")
 """Also the order in which a name is looked up (M-10.7)."""
+MESSAGE = "message"
+"""In place of a tier: a message of the log, which recall may look at too (M-10.40). No fact is of it."""
 TRUST = ("program", "user", "model", "tool")
 """Highest first (M-10.21)."""
 FIELDS = (
@@ -20,6 +22,7 @@ FIELDS = (
 )  # fmt: skip
 
 MOST_ELEMENTS = 1 << 24
+MOST_FACTS = 1 << 40
 
 
 class Fact:
@@ -78,6 +81,8 @@ class Fact:
     @property
     def order(self) -> float:
         """Its number, behind which the elements of a list follow in their places."""
+        if self.tier == MESSAGE:  # its number is its seq: behind all facts
+            return MOST_FACTS + self.id
         return self.id if self.element is None else self.id + self.element / MOST_ELEMENTS
 
     def changed(self, **fields: Any) -> Fact:
@@ -91,6 +96,8 @@ class Fact:
     @property
     def text(self) -> str:
         """What recall compares (M-10.8)."""
+        if self.tier == MESSAGE:
+            return str(self.content)
         return "\n".join([self.name, *_words_in(self.content), *self.about])
 
 

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import log
 
 from ...vm.values.metering import FEW, look, paced, works_on
-from .fact_graph import entities, folded
+from .fact_graph import entities, folded, relation_of
 from .fact_index import FactIndex, trigrams
 from .facts import PERSISTENT, archived, confidence
 from .policy import HALF_LIFE
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 DIGITS = 9
 """Scores are compared rounded to so many (M-10.12)."""
 
+
+DIRECTIONS = ("out", "in", "both")
 
 SLACK = 1e-12
 """A limit and what it limits are computed in another order: so much their roundings may differ."""
@@ -294,3 +296,20 @@ def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
         if wanted in held:
             shared.update(other for other in held if other != wanted)
     return sorted([(names[other], weight) for other, weight in shared.items()], key=lambda pair: (-pair[1], pair[0]))
+
+
+def related(facts: Iterable[Fact], entity: str, relation: str | None, direction: str) -> list[tuple[str, int]]:
+    """Entities that a relation leads to from this one, or from which one leads here, with the number of such facts: in the order
+    of `neighbors` (M-10.41)."""
+    wanted = folded(entity)
+    names: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    for fact in paced(facts, FEW):
+        said = relation_of(fact)
+        if said is None or (relation is not None and folded(said) != folded(relation)):
+            continue
+        for here, there, way in ((*fact.about, "out"), (*reversed(fact.about), "in")):
+            if folded(here) == wanted and direction in (way, "both"):
+                names.setdefault(folded(there), there)
+                found[folded(there)] += 1
+    return sorted([(names[other], count) for other, count in found.items()], key=lambda pair: (-pair[1], pair[0]))

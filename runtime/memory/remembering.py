@@ -10,10 +10,10 @@ from ...vm.values.metering import works_on
 from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
-from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
+from .facts import EPHEMERAL, MESSAGE, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .list_slots import carried, touched
 from .policy import HALF_LIFE
-from .recalling import Found, neighbors, rank
+from .recalling import DIRECTIONS, Found, neighbors, rank, related
 from .terms import terms
 
 TYPE_CHECKING = False
@@ -21,22 +21,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from .entries import Entry
     from .memory import Memory
     from .stores.protocol import FactStore
 
+MESSAGES = "messages"
 NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 
 
 class Facts:
     """`task`: whose ephemeral facts are seen and written. `by`: the model or agent that is shown what is found, None for the
-    program itself."""
+    program itself. `said`: the messages that a recall among them looks at, by default those of the log."""
 
-    __slots__ = ("memory", "task", "by", "degraded")
+    __slots__ = ("memory", "task", "by", "said", "degraded")
 
-    def __init__(self, memory: Memory, task: Any = None, by: str | None = None) -> None:
+    def __init__(
+        self, memory: Memory, task: Any = None, by: str | None = None, said: Callable[[], Sequence[Entry]] | None = None
+    ) -> None:
         self.memory = memory
         self.task = task
         self.by = by
+        self.said = said
         self.degraded = False
         """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
 
@@ -89,14 +94,20 @@ class Facts:
         touch: bool = True,
         half_life: int = HALF_LIFE,
         trusted: Sequence[str] = TRUST,
+        shown: frozenset[int] = frozenset(),
     ) -> list[Found]:
+        """`tiers` may hold `messages`; `shown`: the seqs of those that whoever asks sees anyway (M-10.40)."""
         indexes = self._indexes()
+        wanted = TIERS if tiers is None else [MESSAGE if tier == MESSAGES else tier for tier in tiers]
+        if MESSAGE in wanted:
+            indexes.append(self._spoken())
         near = self._near(query, any(len(index.graph.facts) if self.memory.keeps else len(index) for index in indexes))
         among = self._candidates(query, k)
 
         def accepts(hit: Found) -> bool:
             return (
-                (tiers is None or hit.fact.tier in tiers)
+                hit.fact.tier in wanted
+                and not (hit.fact.tier == MESSAGE and hit.fact.id in shown)
                 and hit.confidence >= min_confidence
                 and hit.fact.trust in trusted
                 and (archived or not hit.archived)
@@ -120,6 +131,11 @@ class Facts:
                 index.divide(memory.lists)
         return found
 
+    def _spoken(self) -> FactIndex:
+        from .spoken import items_of, spoken
+
+        return spoken(self.memory) if self.said is None else FactIndex(items_of(self.said()))
+
     def _candidates(self, query: str, k: int) -> frozenset[int] | None:
         """What the index of a host's store names (M-8.16)."""
         memory = self.memory
@@ -141,13 +157,21 @@ class Facts:
 
     def recalled(self, facts: Sequence[Fact], degraded: bool = False) -> None:
         """They were given to somebody."""
-        self.access(facts)
-        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": degraded})
+        held = [fact for fact in facts if fact.tier != MESSAGE]
+        self.access(held)
+        told: dict[str, Any] = {"ids": [fact.id for fact in held], "degraded": degraded}
+        if len(held) < len(facts):
+            told["seqs"] = [fact.id for fact in facts if fact.tier == MESSAGE]
+        self.memory.tell("memory:recall", told)
 
-    def neighbors(self, entity: str) -> list[tuple[str, int]]:
+    def neighbors(self, entity: str, relation: str | None = None, direction: str = "both") -> list[tuple[str, int]]:
+        if direction not in DIRECTIONS:
+            raise InvalidValue(f"a direction is one of Out, In, Both, found {direction}")
         facts = self.all()
         works_on(len(facts))
-        return neighbors(facts, entity)
+        if relation is None and direction == "both":
+            return neighbors(facts, entity)
+        return related(facts, entity, relation, direction)
 
     # ------------------------------------------------------------ writing
 

@@ -22,6 +22,9 @@ REDACTORS = ("Pii",)
 INJECT = ("System", "Prefix", "Suffix", "Prompt")
 SUMMARY_ROLES = ("System", "User")
 TIERS = ("Ephemeral", "Session", "Persistent")
+SOURCES = (*TIERS, "Messages")
+"""What recall looks through (M-10.40)."""
+DIRECTIONS = ("Out", "In", "Both")
 REFRESH_ON = ("Access", "Confirm")
 EMBEDDER_KINDS = ("offline", "host", "connection")
 TOOL_METHODS = ("remember", "recall", "forget")
@@ -116,7 +119,7 @@ STEPS: dict[str, Accepts] = {
     "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
     "recall": lambda value: value is True,
-    "recall_k": is_count, "recall_tiers": _some_of(TIERS), "recall_min_confidence": is_share, "recall_inject": _one_of(INJECT),
+    "recall_k": is_count, "recall_tiers": _some_of(SOURCES), "recall_min_confidence": is_share, "recall_inject": _one_of(INJECT),
     "recall_half_life": is_count,
     "decay_rate": is_share, "decay_per": is_count, "decay_floor": is_share, "decay_archive_below": is_share,
     "decay_refresh_on": _one_of(REFRESH_ON),
