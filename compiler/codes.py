@@ -157,6 +157,7 @@ E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow
 E4523 declare  permission of facts that nothing can come under
 E4524 declare  change of a slot without `mut`
+E4525 declare  topic of the runtime that it does not observe, or that a program observes
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

@@ -140,9 +140,10 @@ class Conversation:
         """The user message of a request (M-4.17, part 6)."""
         return Msg("user", with_lead(self.lead, text))
 
-    def new_attempt(self) -> None:
+    def new_attempt(self, schema: str, reason: str, reply: str) -> None:
+        """After a reply that does not fit its schema."""
         if self.run is not None:
-            self.run.new_attempt()
+            self.run.new_attempt(schema, reason, reply)
 
     def add_round(
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,

@@ -181,7 +181,7 @@ class Memory(MemoryReader):
             learned = learn(self, change.new) if learn is not None else None
             if learned is not None:
                 batch.facts = [*facts, *learned.facts]
-                batch.seen, batch.unseen = [learned.seen], learned.unseen
+                batch.seen, batch.unseen = learned.seen, learned.unseen
             try:
                 stored = self._commit(log, batch)
             except MemoryFailure as failure:

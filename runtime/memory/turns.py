@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol
 
     from ..records import Call, ProviderState
+    from .happenings import Happenings
     from .memory import Learn, Memory
     from .policy import Policy
     from .stores.protocol import Head
@@ -54,7 +55,7 @@ class Run:
 
     __slots__ = (
         "target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended",
-        "accesses", "stored",
+        "accesses", "stored", "topics", "happenings",
     )  # fmt: skip
 
     def __init__(
@@ -85,12 +86,20 @@ class Run:
         """Its turn is: what is tried again from there on is what follows it."""
         self.accesses: list[Callable[[], object]] = []
         """What the turn counts when it commits: the facts it showed (M-10.15)."""
+        self.topics = frozenset() if target is None else frozenset(rule.topic for rule in target.policy.learn)
+        self.happenings: Happenings | None = None
+        if self.topics:
+            from .happenings import Happenings as Collected
+
+            self.happenings = Collected()
 
     # ------------------------------------------------------------ in flight
 
-    def new_attempt(self) -> None:
+    def new_attempt(self, schema: str, reason: str, reply: str) -> None:
         """A schema retry drops what the failed attempt had in flight (M-5.4)."""
         self.rounds.clear()
+        if self.happenings is not None:
+            self.happenings.refused(schema, reason, reply)
 
     def add_round(
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
@@ -98,6 +107,8 @@ class Run:
     ) -> None:  # fmt: skip
         """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
         said = self._said(text, calls, state)
+        if self.happenings is not None:
+            self.happenings.called(calls, results)
         self.rounds.append(Draft(said, "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
         self._tell_step([said, *results])
@@ -144,7 +155,7 @@ class Run:
 
     def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
         """What rules learn from the turn (M-10.22)."""
-        if self.target is None or not self.target.policy.learn:
+        if self.happenings is None:
             return None
         from .learning import of_turn
 
@@ -154,7 +165,7 @@ class Run:
             "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
             "tokens_out": tokens_out,
         }  # fmt: skip
-        return of_turn(told, self.run_id)
+        return of_turn(self.happenings.observed(self.topics, told), self.run_id)
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""

@@ -27,6 +27,9 @@ SOURCES = (*TIERS, "Messages")
 DIRECTIONS = ("Out", "In", "Both")
 REFRESH_ON = ("Access", "Confirm")
 EMBEDDER_KINDS = ("offline", "host", "connection")
+OBSERVED_TOPICS = ("turn", "turn:tool", "turn:fix")
+OBSERVED_PREFIX = "turn:"
+"""What the runtime observes of a run, for rules (M-10.43); topics that begin so are its alone."""
 TOOL_METHODS = ("remember", "recall", "forget")
 """What a memory in a list of tools offers (M-10.17)."""
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
