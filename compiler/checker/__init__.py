@@ -41,7 +41,6 @@ from . import calls, control, expressions, functions, literals, methods, operato
 from .agents import RULES as AGENT_RULES
 from .agents import check_agent
 from .assignment import check_assignments
-from .fixed_slots import check_fixed_slots
 from .bounds import settle_bounds
 from .concurrent_memories import check_concurrent_memories
 from .context import Checker
@@ -49,6 +48,7 @@ from .contexts import check_context, declare_contexts
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators, check_parts
 from .families import foreign_value
+from .fixed_slots import check_fixed_slots
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .json_sizes import check_size

@@ -118,7 +118,8 @@ def _may_attach(c: Checker, symbol: MemorySymbol, rule: FactRule, allow: dict[st
     for label, open_to in (("read", readers), ("write", writers)):
         for who in rule.named.get(label, ()):
             if who not in open_to:
-                what = f"`{symbol.name}` does not allow `{who.name}`{'' if label == 'read' or who not in readers else ' to write'}"
+                more = "" if label == "read" or who not in readers else " to write"
+                what = f"`{symbol.name}` does not allow `{who.name}`{more}"
                 c.report("E4523", rule.node.name.span, what, help=f"name it in `.allow({label}: [{who.name}])` of the memory too")
                 return False
     return True

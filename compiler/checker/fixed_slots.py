@@ -1,7 +1,7 @@
 """Slots without `mut`: written once, never changed (M-10.2, M-10.37).
 
-Hands on `refuse_change` for places that change what a slot holds, and `check_fixed_slots` for a second assignment that is certain.
-What depends on the run is P453 there. Must not know: how slots are stored.
+Hands on `refuse_change` for places that change what a slot holds, and `check_fixed_slots` for a second assignment that is
+certain. What depends on the run is P453 there. Must not know: how slots are stored.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif name == "allow" and is_scoped(node):
             self._scoped_allow(node)
-        elif (name in self.found and name not in REPEATED and not self._allows_facts_only(name)) or name == "like" and self.like is not None:
+        elif self._is_written(name):
             message = f"the step `{name}` is written twice"
             c.report("E4503", node.name.span, message, first=first, help="join them in one step")
         elif name == "like":
@@ -176,8 +176,11 @@ class Steps:
             return FAILED
         return [found] if step == "redact" else found
 
-    def _allows_facts_only(self, name: str) -> bool:
-        return name == "allow" and not {"allow_read", "allow_write"} & self.found[name].keys()
+    def _is_written(self, name: str) -> bool:
+        """`allow` with `facts` is a rule of its own, and leaves the one that says who attaches."""
+        if name == "allow":
+            return bool({"allow_read", "allow_write"} & self.found.get(name, {}).keys())
+        return self.like is not None if name == "like" else name in self.found and name not in REPEATED
 
     def _scoped_allow(self, node: ast.MethodCall) -> None:
         """One rule more for facts (M-10.35)."""

@@ -20,7 +20,8 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once, `lists` those that are lists. `access`: who may read and write which facts (M-10.35).
+    says it (M-10.16). `fixed`: slots that are written once,
+    `lists` those that are lists. `access`: who may read and write which facts (M-10.35).
     """
 
     __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "lists", "access")

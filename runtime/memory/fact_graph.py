@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 HOPS = 2
 FUNCTION_WORDS = frozenset(
-    "a an and are as at be but by for from has have in is it its no not of on or that the their this to was were will with".split()
-)
+    (
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "has", "have", "in", "is", "it", "its", "no",
+        "not", "of", "on", "or", "that", "the", "their", "this", "to", "was", "were", "will", "with",
+    )
+)  # fmt: skip
 """Tokens of a name that name nothing (M-10.10)."""
 
 

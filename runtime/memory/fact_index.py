@@ -50,8 +50,8 @@ def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
 
 
 class FactIndex:
-    """Facts by number. `stamp`: the change of a store it was read after. `divided`: slots that are lists, by tier and name, each of
-    whose elements takes a place of its own (M-10.38)."""
+    """Facts by number. `stamp`: the change of a store it was read after. `divided`: slots that are lists, by tier and name, whose
+    elements each take a place (M-10.38)."""
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",

@@ -60,7 +60,7 @@ class Happenings:
                 later = self.calls[at + 1 :]
                 put_right = next((c for c, r in later if c.name == call.name and r is not None and not r.is_error), None)
                 fix = None if put_right is None else _arguments(put_right)
-                made.append(_fix("tool", call.name, result.content, _arguments(call), fix, put_right is not None))
+                made.append(_fix("tool", call.name, _error(result), _arguments(call), fix, put_right is not None))
         return made
 
     def _fixed_replies(self, reply: str) -> list[dict[str, Any]]:
@@ -76,11 +76,24 @@ def _fix(what: str, name: str, error: str, tried: Any, fix: Any, ok: bool) -> di
 
 def _told(call: Call, result: Msg | None) -> dict[str, Any]:
     ok = result is not None and not result.is_error
-    text = "" if result is None else result.content[:LONGEST]
+    said = None if result is None else result.content[:LONGEST]
+    error = "" if result is None else _error(result)[:LONGEST]
     return {
-        "name": call.name, "arguments": _arguments(call), "ok": ok, "result": text if ok else None,
-        "error": None if ok else text,
+        "name": call.name, "arguments": _arguments(call), "ok": ok, "result": said if ok else None,
+        "error": None if ok else error,
     }  # fmt: skip
+
+
+def _error(result: Msg) -> str:
+    """What a model is told of a failure, without the JSON around it (O-4.27)."""
+    from json import loads
+
+    try:
+        held = loads(result.content)
+    except ValueError:
+        return result.content
+    error = held.get("error") if isinstance(held, dict) else None
+    return error if isinstance(error, str) else result.content
 
 
 def _arguments(call: Call) -> Any:

@@ -1,7 +1,7 @@
 """The elements of a slot that is a list, each a fact of its own for recall (M-10.38).
 
-The slot is stored as one fact; beside it stand the times of its elements, which stay with an element while the list changes around
-it. Must not know: how facts are ranked and stored.
+The slot is stored as one fact; beside it stand the times of its elements, which stay with an element while the list changes
+around it. Must not know: how facts are ranked and stored.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
     `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
     `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
-    `fixed`: the slots that are written once, as (tier, name) (M-10.2), `lists` those that are lists. `access`: who may read and write which facts (M-10.35)."""
+    `fixed`: the slots that are written once, as (tier, name) (M-10.2), `lists` those that are lists.
+    `access`: who may read and write which facts (M-10.35)."""
 
     __slots__ = ("views", "listener", "fixed", "lists", "access", "_known")
 

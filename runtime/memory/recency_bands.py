@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Place = tuple[int, int, int]
+    Place = tuple[int, int, float]
     """Time, length and number, the latter two negated: what is larger is worth more."""
 
 LEAST = 256
