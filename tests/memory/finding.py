@@ -14,6 +14,7 @@ from . import (
     test_durability,
     test_facts,
     test_learning,
+    test_recall_items,
     test_recall_laws,
     test_resolution,
     test_runs,
@@ -150,6 +151,16 @@ def order(tmp_path):
 
 def filters(tmp_path):
     test_recall_laws.test_filters_act_before_k()
+
+
+def permissions(tmp_path):
+    for number in range(400):
+        test_recall_items.permission_law(test_recall_items.SEED + number)
+
+
+def items(tmp_path):
+    for number in range(120):
+        test_recall_items.items_law(test_recall_items.SEED + number)
 
 
 def untouched(tmp_path):
