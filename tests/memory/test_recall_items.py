@@ -111,7 +111,8 @@ class History:
 
     def confirm(self, facts, tier, name):
         if facts.confirm(name):
-            self.lists[tier, name] = [(content, made, read, self.memories[0].now()) for content, made, read, _ in self.lists[tier, name]]
+            now = self.memories[0].now()
+            self.lists[tier, name] = [(content, made, read, now) for content, made, read, _ in self.lists[tier, name]]
 
     def touch(self, hits):
         now = self.memories[0].now()
