@@ -66,8 +66,16 @@ def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     """M-2.13."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
-    steps = {"steps": {name: _step(image, value) for name, value in memory.steps.items()}} if memory.steps else {}
-    return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
+    steps = {name: _fact_rules(value) if name == "allow_facts" else _step(image, value) for name, value in memory.steps.items()}
+    return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **({"steps": steps} if steps else {})}
+
+
+def _fact_rules(rules: list[Any]) -> list[dict[str, Any]]:
+    """M-10.35: facts by name, a slot or tier with where it is."""
+    return [
+        {"name": ", ".join(f"{name} ({tier})" if tier else name for tier, name in patterns), "read": readers, "write": writers}
+        for patterns, readers, writers in rules
+    ]
 
 
 def _prompt_cache(memory: Memory) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""examples/seeds/anima on the wire: a local server gets exactly the messages that memory, recall and permissions make of each call."""
+"""examples/seeds/anima on the wire: a local server gets exactly the messages that memory, recall and permissions make of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ CALLS = """
 pub fn begin() {
     app.content_guidelines = "never post keys";
     app.architecture_decisions = [
-        Decision { title: "JSON-RPC 2.0", why: "the payment API uses it" }, Decision { title: "PostgreSQL 15", why: "transactions" },
+        Decision { title: "JSON-RPC 2.0", why: "the payment API uses it" },
+        Decision { title: "PostgreSQL 15", why: "transactions" },
     ];
     app.known_bugs.push(Bug { file: "pay.conc", what: "rounding" });
     app.remember("keys/payment", "the payment key is 4711");
@@ -74,7 +75,8 @@ def test_requests_hold_what_the_model_may_read(tmp_path):
     first, second, third = messages(server)
     assert first == [("user", f"{FACTS}{PAYMENT}\n{BUG}\n{KEY}\n\n{asked}")]
     assert second == [("user", asked), ("assistant", "refactored"), ("user", f"{FACTS}{PAYMENT}\n\nWhich payment key?")]
-    assert third[:2] == second[:2] and third[2][1].count("\n- ") == 1 and "4711" not in str(third)  # what the window shows is no hit
+    assert third[:2] == second[:2]
+    assert third[2] == ("user", f"{FACTS}{PAYMENT}\n\nWho asked for a refactored payment API?")  # the window shows the rest
     assert server.broken == []
 
 
