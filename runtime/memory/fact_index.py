@@ -78,7 +78,7 @@ class FactIndex:
         self.live = 0
         self.bands = Bands(self._place)
         self.items = 0
-        self._slots_of: dict[int, list[int]] = {}
+        self._slots_of: dict[int, tuple[int, ...]] = {}
         self._names: dict[tuple[str, str], int] = {}
         self._highest: int | None = None
 
@@ -162,7 +162,7 @@ class FactIndex:
         self.facts[fact.id] = fact
         self._names[fact.tier, fact.name] = fact.id
         self._highest = None if self._highest is None else max(self._highest, fact.id)
-        self._slots_of[fact.id] = [self._take_place(part) for part in self._parts(fact)]
+        self._slots_of[fact.id] = tuple([self._take_place(part) for part in self._parts(fact)])
 
     def _take_place(self, fact: Fact) -> int:
         slot = len(self.slots)

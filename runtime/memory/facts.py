@@ -71,7 +71,7 @@ class Fact:
         self.seqs = list(seqs)
         self.task = task
         self.vector: tuple[str, bytes] | None = None
-        self.elements = [list(times) for times in elements]
+        self.elements: Sequence[list[int]] = [list(times) for times in elements] if elements else ()
         self.element: int | None = None
 
     def as_json(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def elements_of(fact: Fact) -> list[Fact]:
     return made
 
 
-def times_of(fact: Fact) -> list[Times]:
+def times_of(fact: Fact) -> Sequence[Times]:
     """Of each element; those of the slot for a list that was stored without."""
     if len(fact.elements) == len(fact.content):
         return fact.elements
