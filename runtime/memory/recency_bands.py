@@ -34,10 +34,10 @@ class Bands:
 
     def __init__(self, at: Callable[[int], Place]) -> None:
         self.at = at
-        self.starts = [EVER]
-        self.newest = [EVER]
+        self.starts: list[Place] = [EVER]
+        self.newest: list[Place] = [EVER]
         self.shortest = [FAR]
-        self.lowest = [FAR]
+        self.lowest: list[float] = [FAR]
         self.bits = [0]
         self.sizes = [0]
         self.count = 0
