@@ -247,7 +247,7 @@ def test_dump_is_canonical_and_loads(make):
     memory.append_all(TOOL_UNIT)
     memory.pin("system", "s")
     text = memory.dump()
-    assert json.loads(text)["v"] == 2
+    assert json.loads(text)["v"] == 3
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False) and "é" in text
     assert "chat" not in text
     other = make("other", retain=1)
