@@ -72,9 +72,20 @@ def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     """M-2.13."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
-    shown = {name: _step(image, _by_event(name, value)) for name, value in memory.steps.items()}
+    shown = {
+        name: _fact_rules(value) if name == "allow_facts" else _step(image, _by_event(name, value))
+        for name, value in memory.steps.items()
+    }
     steps = {"steps": shown} if shown else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
+
+
+def _fact_rules(rules: list[Any]) -> list[dict[str, Any]]:
+    """M-10.35: facts by name, a slot or tier with where it is."""
+    return [
+        {"name": ", ".join(f"{name} ({tier})" if tier else name for tier, name in patterns), "read": readers, "write": writers}
+        for patterns, readers, writers in rules
+    ]
 
 
 def _computes(memory: Memory) -> bool:

@@ -171,6 +171,9 @@ E4528 declare  two functions that give the shown messages
 E4529 declare  function that no view or event of a memory can call
 E4530 declare  `refresh` of a memory whose turns nobody else comes between
 E4531 declare  `refresh` beside a function that gives the shown messages
+E4523 declare  permission of facts that nothing can come under
+E4524 declare  change of a slot without `mut`
+E4525 declare  topic of the runtime that it does not observe, or that a program observes
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

@@ -57,7 +57,7 @@ async def conversation(
     if any(element.policy.recall is not None for element in made.attached):
         from .memory.recall_step import Recalling
 
-        made.recall = Recalling(effect.task.path)
+        made.recall = Recalling(effect.task.path, by, made.attached)
     made.handles = refs
     made.heard = heard
     if auto and run.memories.reading and run.memories.reads_around(effect.task, made.memory):

@@ -216,7 +216,8 @@ class CallRun:
             self.services.metrics.schema_retries += 1
             self.rounds.clear()
             if self.conversation is not None:
-                self.conversation.new_attempt()
+                reason = "; ".join(violation.text for violation in outcome)
+                self.conversation.new_attempt(plan.schema.name, reason, reply.text)
             user = self.prompt + why_block(outcome, retry_message) + plan.block()
 
     def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:

@@ -75,17 +75,21 @@ class MemoryTools:
     def _facts(self, memory: Memory, effect: Effect) -> Facts:
         from .memory.remembering import Facts
 
-        return Facts(memory, effect.task)
+        return Facts(memory, effect.task, self.by)
 
     async def remember(self, effect: Effect, arguments: list[Any]) -> Any:
         name, content = arguments
 
-        def drafted() -> tuple[Facts, Fact]:
+        def drafted() -> tuple[Facts, Fact | None]:
             facts = self._facts(self._opened(), effect)
-            return facts, facts.drafted(name, content, origin="model", by=self.by)
+            fact = facts.drafted(name, content, origin="model", by=self.by)
+            return facts, fact if facts.may_write(fact.tier, fact.name) else None
 
         try:
-            facts, fact = await self.run.operations.use(drafted)
+            facts, made = await self.run.operations.use(drafted)
+            if made is None:
+                return self._refused("remember", name)
+            fact = made
             if facts.memory.embedding is not None:
                 await facts.memory.embedding.fill([fact.text])
             await self.run.operations.use(lambda: facts.keep(fact))
@@ -113,9 +117,14 @@ class MemoryTools:
     async def forget(self, effect: Effect, arguments: list[Any]) -> Any:
         (name,) = arguments
         try:
-            return await self.run.operations.use(lambda: self._facts(self._opened(), effect).forget(name))
+            found = await self.run.operations.use(lambda: self._facts(self._opened(), effect).forget_allowed(name))
         except MemoryFailure as error:
             return self._failed("forget", error)
+        return self._refused("forget", name) if found is None else found
+
+    def _refused(self, method: str, name: str) -> Any:
+        message = f"the memory {self.ref.name} does not allow {self.by} to write {name}"
+        return failed(self.ref.name, method, "PermissionDenied", message)
 
     def _failed(self, method: str, error: Exception) -> Any:
         message = getattr(error, "message", str(error))

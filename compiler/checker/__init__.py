@@ -48,6 +48,7 @@ from .contexts import check_context, declare_contexts
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators, check_parts
 from .families import foreign_value
+from .fixed_slots import check_fixed_slots
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .json_sizes import check_size
@@ -144,6 +145,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
         elif isinstance(symbol, FunctionSymbol):
             c.deferring = False
             check_function(c, symbol)
+            check_fixed_slots(c, symbol.declaration.body)
             if c.deferring:
                 check_assignments(c, symbol)
     check_step_functions(c)

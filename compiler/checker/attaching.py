@@ -33,7 +33,7 @@ def refuse_attaching(
     """E4510 for one that `allow` does not name. A view is attached as the memory it is of."""
     base = memory.log
     allow = (base.steps or {}).get("allow")
-    if allow is None:
+    if allow is None or not {"allow_read", "allow_write"} & allow.keys():
         return
     writers, readers = allow.get("allow_write", []), allow.get("allow_read", [])
     if who in writers or (not writes and who in readers):

@@ -197,9 +197,10 @@ def check_mutation(
     c: Checker, node: ast.Call | ast.MethodCall, receiver: ast.Expr, method: str, place: Span
 ) -> None:
     """The receiver of a method that changes it (L-3.13.2)."""
-    if slot_in(receiver) is not None:
+    in_slot = slot_in(receiver) is not None
+    if in_slot:
         c.slot_changes.append((node, method))
-    if isinstance(root_of(receiver), ast.PathExpr):
+    if in_slot or isinstance(root_of(receiver), ast.PathExpr):
         require_mutable(c, receiver, method)
     else:
         c.report(

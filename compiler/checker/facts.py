@@ -1,17 +1,18 @@
-"""Calls of `remember` and `recall` of a memory: the words of tiers, constants of a confidence (M-10.5, M-10.6).
+"""Calls of `remember`, `recall` and `neighbors` of a memory: their words, constants of a confidence (M-10.5 to M-10.7).
 
 Hands on `check_facts`, `misplaced_word`. Must not know: how facts are kept.
 """
 
 from __future__ import annotations
 
-from ...vm.bytecode.memory_steps import TIERS
+from ...vm.bytecode.memory_steps import DIRECTIONS, SOURCES, TIERS
 from .. import ast
-from ..resolver.memory import TIER_ARGUMENTS
+from ..resolver.memory import WORD_OF_METHOD
 from ..symbols import MemorySymbol
 from .context import Checker
 from .memory_words import known_word
 
+WORDS = {"remember": TIERS, "recall": SOURCES, "neighbors": DIRECTIONS}
 SHARES = ("confidence", "min_confidence")
 
 
@@ -24,7 +25,7 @@ def misplaced_word(c: Checker, node: ast.MethodCall) -> None:
     for argument in node.arguments:
         for item in _items(argument):
             if isinstance(item, ast.StringLiteral) and item.word:
-                c.report("E1001", item.span, f"unknown name `{item.value}`", help="only methods of a memory take tiers")
+                c.report("E1001", item.span, f"unknown name `{item.value}`", help="only methods of a memory take such words")
 
 
 def check_facts(c: Checker, node: ast.MethodCall) -> bool:
@@ -32,7 +33,7 @@ def check_facts(c: Checker, node: ast.MethodCall) -> bool:
     legal = True
     for argument in node.arguments:
         label = argument.name.text if argument.name is not None else ""
-        if label == TIER_ARGUMENTS[node.name.text]:
+        if label == WORD_OF_METHOD[node.name.text]:
             for item in _items(argument):
                 legal = _tier(c, node, label, item) and legal
         elif label in SHARES and isinstance(argument.value, (ast.IntLiteral, ast.FloatLiteral)) and argument.value.value > 1:
@@ -42,7 +43,7 @@ def check_facts(c: Checker, node: ast.MethodCall) -> bool:
 
 
 def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool:
-    word = known_word(c, label, TIERS, value)
+    word = known_word(c, label, WORDS[node.name.text], value)
     if word is None:
         return False
     memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None

@@ -19,6 +19,7 @@ from .builtins import call_row
 from .context import FREE, Checker, Expected, Target
 from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
+from .fact_rules import check_fact_rules
 from .facts import check_facts
 from .memory_bounds import bound, check_key_functions
 from .memory_steps import DECLARE, NOT_OF_A_VALUE, Steps
@@ -69,6 +70,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         c.report("E2001", node.type.span, message, help="attach the context: `.context(C)`")
     symbol.keys = symbol.of.keys if symbol.of is not None else steps.found.get("per", {}).get("keys", [])
     _store(c, symbol)
+    check_fact_rules(c, symbol)
     _embed(c, symbol)
     _check_together(c, symbol)
     check_key_functions(c, symbol)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...vm.bytecode.memory_steps import OBSERVED_PREFIX as PREFIX
+from ...vm.bytecode.memory_steps import OBSERVED_TOPICS
 from .. import ast
 from ..resolver.spelling import did_you_mean, listed
 from ..symbols import MemorySymbol, StepFunction
@@ -52,7 +54,7 @@ def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule:
         return False
     written.add(label)
     if label == "on":
-        return _text(c, value, "a topic", rule, label)
+        return _text(c, value, "a topic", rule, label) and _observed_topic(c, value, rule["on"])
     if at_module_level(c, value, Expected(FUNCTIONS[label])) is ERRONEOUS:
         return False
     rule[label] = StepFunction(value)
@@ -73,6 +75,15 @@ def _text(c: Checker, value: ast.Expr, what: str, rule: dict[str, Any], label: s
     return True
 
 
+def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
+    """Topics that begin with `turn:` are those the runtime observes (M-10.43)."""
+    if not topic.startswith(PREFIX) or topic in OBSERVED_TOPICS:
+        return True
+    help = did_you_mean(topic, OBSERVED_TOPICS) or listed("topics of the runtime", OBSERVED_TOPICS, like=topic)
+    c.report("E4525", value.span, f'the runtime observes no topic "{topic}"', help=help)
+    return False
+
+
 def check_topic(c: Checker, node: ast.MethodCall) -> None:
     """W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
     memory = node.receiver
@@ -82,6 +93,10 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
     given = [argument.value for argument in node.arguments if argument.name is None or argument.name.text == "topic"]
     topic = given[0] if given else None
     if not isinstance(symbol, MemorySymbol) or symbol.of is not None or not isinstance(topic, ast.StringLiteral):
+        return
+    if topic.value.startswith(PREFIX):
+        message = f'"{topic.value}" is a topic that the runtime observes'
+        c.report("E4525", topic.span, message, help=f"give it a name that does not begin with `{PREFIX}`")
         return
     topics = list(dict.fromkeys(str(rule["on"]) for rule in (symbol.steps or {}).get("learn", {}).get("learn", ())))
     if topic.value not in topics:

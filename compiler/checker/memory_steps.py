@@ -17,7 +17,7 @@ from ...vm.bytecode.memory_steps import (
     REFRESH_ON,
     REREAD,
     ROLES,
-    TIERS,
+    SOURCES,
     is_key_value,
 )  # fmt: skip
 from .. import ast
@@ -32,6 +32,7 @@ from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
+from .fact_rules import FactRule, is_scoped
 from .memory_asking import read_handler, read_view
 from .memory_bounds import bound
 from .memory_learn import read_rule
@@ -63,9 +64,9 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "ttl": {"": ("ttl", DURATION)},
     "embed": {"": ("embed", TEXT)},
     "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
-    "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING)},
+    "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING), "facts": ("allow_facts", ATTACHING)},
     "recall": {
-        "k": ("recall_k", COUNT), "from": ("recall_tiers", TIERS), "min_confidence": ("recall_min_confidence", SHARE),
+        "k": ("recall_k", COUNT), "from": ("recall_tiers", SOURCES), "min_confidence": ("recall_min_confidence", SHARE),
         "inject": ("recall_inject", INJECT), "half_life": ("recall_half_life", DURATION),
     },
     "decay": {
@@ -119,7 +120,9 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif self.is_value and name in NOT_OF_A_VALUE:
             c.report("E4521", node.name.span, f"a memory value has no `{name}`: {NOT_OF_A_VALUE[name]}", help=DECLARE)
-        elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
+        elif name == "allow" and is_scoped(node):
+            self._scoped_allow(node)
+        elif self._is_written(name):
             message = f"the step `{name}` is written twice"
             c.report("E4503", node.name.span, message, first=first, help="join them in one step")
         elif name == "like":
@@ -207,6 +210,29 @@ class Steps:
         if found is None:
             return FAILED
         return [found] if step == "redact" else found
+
+    def _is_written(self, name: str) -> bool:
+        """`allow` with `facts` is a rule of its own, and leaves the one that says who attaches."""
+        if name == "allow":
+            return bool({"allow_read", "allow_write"} & self.found.get(name, {}).keys())
+        return self.like is not None if name == "like" else name in self.found and name not in REPEATED
+
+    def _scoped_allow(self, node: ast.MethodCall) -> None:
+        """One rule more for facts (M-10.35)."""
+        rule = FactRule(node)
+        for argument in node.arguments:
+            label = argument.name.text if argument.name is not None else ""
+            if label == "facts" and not rule.patterns:
+                rule.patterns = argument.value.items if isinstance(argument.value, ast.ArrayExpr) else [argument.value]
+            elif label in ("read", "write") and label not in rule.named:
+                named = self._attaching("allow", argument.value)
+                if named is FAILED:
+                    return
+                rule.named[label] = named
+            else:
+                self._unknown("allow", label, argument, label in ("facts", *rule.named))
+                return
+        self.found.setdefault("allow", {}).setdefault("allow_facts", []).append(rule)
 
     def _learn(self, node: ast.MethodCall) -> None:
         """One rule more (M-10.22); a name stands for one rule."""

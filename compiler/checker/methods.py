@@ -11,7 +11,7 @@ from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitCall
 from ..resolver import everyday
-from ..resolver.memory import TIER_ARGUMENTS
+from ..resolver.memory import WORD_OF_METHOD
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
@@ -81,7 +81,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
-    if name in TIER_ARGUMENTS:
+    if name in WORD_OF_METHOD:
         if not is_memory(receiver):
             misplaced_word(c, node)
         elif not check_facts(c, node):

@@ -191,7 +191,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
         return target
     if not castable(c, found, target):
         structural = isinstance(c.declared(target), StructSymbol) and generic(found, "Map") is not None
-        help = "use `json::parse_as` or `parse_schema`" if structural else None
+        help = "use `json::value_as`, of a text `json::parse_as` or `parse_schema`" if structural else None
         return c.report("E2024", node.span, f"`{found}` cannot be cast to `{target}`", help=help)
     if c.in_try and _may_fail(found, target):
         cast_fails(c, node)

@@ -16,6 +16,7 @@ from ..types import ANY, BYTES, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .contexts import slot_in, slot_member
+from .fixed_slots import refuse_change
 from .generics import parts_in
 from .impls import find_method
 from .mismatch import absent_help
@@ -233,11 +234,14 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
         _learn(c, node)
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
-    require_mutable(c, node.target)
     root = root_of(node.target)
     slot = slot_in(node.target)
-    if slot is not None and slot is _ungrouped(node.target) and node.operator == "=" and isinstance(slot.target, SlotAccess):
+    if slot is None:
+        require_mutable(c, node.target)
+    elif slot is _ungrouped(node.target) and node.operator == "=" and isinstance(slot.target, SlotAccess):
         target = slot.target.slot.type
+    else:
+        refuse_change(c, slot, node.target, f"`{node.operator}`" if node.operator != "=" else "this assignment")
     unassignable = slot is None and isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)
     if target is ERRONEOUS or unassignable:
         c.infer(node.value)
@@ -316,8 +320,12 @@ def root_of(place: ast.Expr) -> ast.Expr:
 
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
     """Assignment to `place`, or a change of it by the method `by`, needs a `mut` root (L-3.13.1, L-3.13.2)."""
+    slot = slot_in(place)
+    if slot is not None:
+        refuse_change(c, slot, place, f"`{by}`")
+        return
     root = root_of(place)
-    if not isinstance(root, ast.PathExpr) or slot_in(place) is not None:  # of a slot `mut` says it, to the run (P453)
+    if not isinstance(root, ast.PathExpr):
         return
     direct = by is None and _ungrouped(place) is root
     name = root.segments[-1].text

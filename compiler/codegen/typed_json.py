@@ -1,4 +1,5 @@
-"""Code for `json::parse_as<T>(s)`: the value, then the defaults of fields the text leaves out (L-7.1.2).
+"""Code for `json::parse_as<T>(s)` and, of a value, `json::value_as<T>(v)`: the value, then the defaults of fields that are left
+out (L-7.1.2, L-7.1.5).
 
 The machine builds the value with holes; each default is a function of the program, called here in a loop over the holes.
 """
@@ -19,6 +20,8 @@ def parse_as(g: Generator, node: ast.Expr, target: decisions.BuiltinCall) -> Non
     (type_,) = target.type_arguments
     assert text is not None
     g.bound(text)
+    if target.name == "value_as":  # what it writes is what it is built from
+        e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, "stringify"), 1)
     count = 0
     for key, function in defaults_within(g, type_):
         e.emit("CONST", g.module.pool.string(key))

@@ -10,7 +10,7 @@ from ..symbols import Local
 from . import everyday
 from .functions import closure
 from .items import declare_items, visit_items
-from .memory import TIER_ARGUMENTS, memory_value, tier_words
+from .memory import WORD_OF_METHOD, memory_value, tier_words
 from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
@@ -46,7 +46,7 @@ def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node | None:
         r.visit(type_argument)
     named_with_equals(r, node.arguments, node.name.text)
     for argument in node.arguments:
-        if node.name.text in TIER_ARGUMENTS:
+        if node.name.text in WORD_OF_METHOD:
             tier_words(r, node.name.text, argument)
         r.visit(argument.value)
     if node.name.text in WRITES_BY_NAME:

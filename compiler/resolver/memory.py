@@ -13,7 +13,8 @@ from .field_values import visit_step
 from .names import find, find_item
 from .state import Resolver
 
-TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
+WORD_OF_METHOD = {"remember": "tier", "recall": "from", "neighbors": "direction"}
+"""Methods of memories with the argument that takes words."""
 WORD_STEPS = ("roles", "pin", "only", "redact", "on_failure", "on_conflict", "refresh", "on")
 WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 
@@ -95,6 +96,11 @@ def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
     takes_words = step in WORD_STEPS if argument.name is None else argument.name.text in WORD_ARGUMENTS
     value = argument.value
     items = value.items if isinstance(value, ast.ArrayExpr) else [value]
+    if step == "allow" and argument.name is not None and argument.name.text == "facts":
+        for item in items:
+            if not is_bare(item):  # the name of a slot, or a tier (M-10.35)
+                r.visit(item)
+        return
     if takes_words and all(is_word(item) for item in items):
         return
     visit_step(r, step if argument.name is None else "", value)
@@ -102,7 +108,7 @@ def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
 
 def tier_words(r: Resolver, method: str, argument: ast.Argument) -> None:
     """Capitalised words that nothing in scope has the name of become what they say (M-10.5)."""
-    if argument.name is None or argument.name.text != TIER_ARGUMENTS[method]:
+    if argument.name is None or argument.name.text != WORD_OF_METHOD[method]:
         return
     value = argument.value
     if isinstance(value, ast.ArrayExpr):
@@ -120,3 +126,7 @@ def _tier_word(r: Resolver, value: ast.Expr) -> ast.Expr:
 def is_word(value: ast.Expr) -> bool:
     """A bare capitalised name."""
     return isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.segments[0].text[:1].isupper()
+
+
+def is_bare(value: ast.Expr) -> bool:
+    return isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None

@@ -257,8 +257,9 @@ class Calls:
         if found.signature.receiver is not None:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
-        if found is METHODS["json", "parse_as"]:
-            found = Function(found.node, found.scope, found.owner, kind="json", run=lambda s: self.parsed(s, result[1]))
+        if found in (METHODS["json", "parse_as"], METHODS["json", "value_as"]):
+            text = str if found is METHODS["json", "parse_as"] else METHODS["json", "value_as"].run
+            found = Function(found.node, found.scope, found.owner, kind="json", run=lambda s: self.parsed(text(s), result[1]))
         return result, lambda env: self.perform(found, codes(env))[0]
 
     def parsed(self, text: str, type_: Type) -> Case:

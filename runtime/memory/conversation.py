@@ -204,9 +204,10 @@ class Conversation:
         """The first round in flight as requests of the call show it (M-9.20)."""
         return with_tool_lead(self.tool_lead, unit) if self.tool_lead else unit
 
-    def new_attempt(self) -> None:
+    def new_attempt(self, schema: str, reason: str, reply: str) -> None:
+        """After a reply that does not fit its schema."""
         if self.run is not None:
-            self.run.new_attempt()
+            self.run.new_attempt(schema, reason, reply)
 
     def add_round(
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,

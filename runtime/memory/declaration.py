@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .bounds import Bounds
+    from .fact_access import FactAccess
 
     Allow = tuple[frozenset[str], frozenset[str]]
 
@@ -24,12 +25,13 @@ class Declaration:
     says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a
     declaration that memory values are made from with the names of theirs (M-2.19). `path`: what its keys are stored under
     (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9); `renamed`: the names of slots
-    before. `on`: the places of functions that are called for its events, by channel (M-6.37).
+    before. `on`: the places of functions that are called for its events, by channel (M-6.37). `lists`: slots that are lists.
+    `access`: who may read and write which facts (M-10.35).
     """
 
     __slots__ = (
         "name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "bounds", "path",
-        "key_defaults", "renamed", "on",
+        "key_defaults", "renamed", "on", "lists", "access",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +51,8 @@ class Declaration:
         key_defaults: Mapping[str, str | int] | None = None,
         renamed: Mapping[tuple[str, str], str] | None = None,
         on: Mapping[str, Sequence[int]] | None = None,
+        lists: frozenset[tuple[str, str]] = frozenset(),
+        access: FactAccess | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -65,6 +69,8 @@ class Declaration:
         self.key_defaults = dict(key_defaults or {})
         self.renamed = dict(renamed or {})
         self.on = on or {}
+        self.lists = lists
+        self.access = access
 
     @property
     def makes_values(self) -> bool:

@@ -363,8 +363,8 @@ class Memories:
             policy, name=declared.name, store=self._store_of(declared), key=key,
             clock=self._clock if declared.store is None else self._stored_clock,
             views=views, listener=self._listener if self._hears() else None,
-            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
-            met=None if declared.store is None else self._met, renamed=declared.renamed,
+            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed, lists=declared.lists,
+            access=declared.access, met=None if declared.store is None else self._met, renamed=declared.renamed,
         )  # fmt: skip
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from . import entries as stored
     from .memory import Memory
-    from .policy import Policy
     from .views import Recalled, View
 
 RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
@@ -43,7 +42,7 @@ def perform(
         if method in METHODS:
             value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
         else:
-            value = _of_facts(memory.memory if is_view else memory, task, method, arguments)
+            value = _of_facts(memory, is_view, task, method, arguments)
     except FixedSlot as error:
         raise Panic("P453", str(error)) from None
     except InvalidValue as error:
@@ -60,11 +59,13 @@ def of_failure(method: str, failure: MemoryFailure) -> Any:
     raise Panic(failure.panic_code, failure.message) from None
 
 
-def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) -> Any:
+def _of_facts(memory: Any, is_view: bool, task: Any, method: str, arguments: Sequence[Any]) -> Any:
+    """A derived view has the facts of its memory, and the messages that it shows."""
     from .direct_facts import FACT_METHODS
     from .remembering import Facts
 
-    return FACT_METHODS[method](Facts(memory, task), *arguments)
+    held = Facts(memory.memory, task, said=lambda: memory.view().entries) if is_view else Facts(memory, task)
+    return FACT_METHODS[method](held, *arguments)
 
 
 def perform_keyed(
@@ -155,9 +156,9 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
 def viewed(memory: Any, prompt: str) -> View:
     """The view of a memory, or of a derived one, for that prompt."""
     if isinstance(memory, DerivedMemory):
-        recalled = _recalled(memory.memory, memory.memory.views[memory.view_name], prompt)
+        recalled = _recalled(memory.memory, memory.view_name, prompt)
         return memory.view(count_text(prompt), recalled)
-    recalled = _recalled(memory, memory.policy, prompt)
+    recalled = _recalled(memory, "", prompt)
     made: View = memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0]
     return made
 
@@ -166,13 +167,14 @@ def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
     return message_array(viewed(memory, prompt).messages(prompt))
 
 
-def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
+def _recalled(memory: Memory, view: str, prompt: str) -> Recalled | None:
     """Ephemeral facts are those of a run's task; a view is nobody's run."""
-    if policy.recall is None:
+    if memory.views[view].recall is None:
         return None
     from .recall_step import recalled_for
+    from .turns import Attached
 
-    return recalled_for(memory, policy, prompt, None)
+    return recalled_for(Attached(memory, view), prompt, None)
 
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:

@@ -164,7 +164,9 @@ FACT_METHODS: dict[str, Any] = {
     "forget": lambda facts, name: facts.forget(name),
     "relate": _relate,
     "observe": _observe,
-    "neighbors": lambda facts, entity: Array(facts.neighbors(entity)),
+    "neighbors": lambda facts, entity, relation, direction: Array(
+        facts.neighbors(entity, relation, "both" if direction is None else direction.lower())
+    ),
     "slots": lambda facts, wanted: facts.slots(wanted),
     "put_slot": _put_slot,
     "seen_slot": lambda facts, tier, name: facts.seen_slot(tier, name),

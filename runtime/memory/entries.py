@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Unit: TypeAlias = list["Entry"]
 
-FORMAT = 2
+FORMAT = 3
 """Of entries in dumps: 1 had no state of providers (M-8.17)."""
 ERROR_MARK = b"error"  # data of a result part whose tool failed
 STATE_BYTES = 1 << 20  # what is larger is not kept (M-8.18): no reply is, but for what its escapes add

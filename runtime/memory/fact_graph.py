@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from .facts import Fact
 
 HOPS = 2
+FUNCTION_WORDS = frozenset(
+    (
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "has", "have", "in", "is", "it", "its", "no",
+        "not", "of", "on", "or", "that", "the", "their", "this", "to", "was", "were", "will", "with",
+    )
+)  # fmt: skip
+"""Tokens of a name that name nothing (M-10.10)."""
 
 
 def folded(name: str) -> str:
@@ -30,9 +37,22 @@ def folded(name: str) -> str:
 def entities(fact: Fact) -> dict[str, str]:
     """Those of a fact, by their folded names, with the form they are written in (M-10.10)."""
     found = {folded(name): name for name in fact.about}
-    for token in terms(fact.name):
-        found.setdefault(token, token)
+    if relation_of(fact) is None:
+        for token in terms(fact.name):
+            if token not in FUNCTION_WORDS:
+                found.setdefault(token, token)
     return found
+
+
+def relation_of(fact: Fact) -> str | None:
+    """What `relate` said of the two its fact is about; None for every other fact (M-10.41)."""
+    if len(fact.about) != 2 or fact.content != fact.name:
+        return None
+    a, b = fact.about
+    begins, ends = f"{a} ", f" {b}"
+    if not fact.name.startswith(begins) or not fact.name.endswith(ends) or len(fact.name) <= len(begins) + len(ends):
+        return None
+    return fact.name[len(begins) : -len(ends)]
 
 
 class Graph:

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from .fact_graph import Graph, entities
 from .facts import PERSISTENT
+from .list_slots import elements_of
 from .recency_bands import Bands
 from .slot_bits import Term
 from .terms import terms
@@ -49,15 +50,17 @@ def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
 
 
 class FactIndex:
-    """Facts by number. `stamp`: the change of a store it was read after."""
+    """Facts by number. `stamp`: the change of a store it was read after. `divided`: slots that are lists, by tier and name, whose
+    elements each take a place (M-10.38)."""
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
-        "bands", "_slot_of", "_names", "_highest",
+        "bands", "items", "divided", "_slots_of", "_names", "_highest",
     )  # fmt: skip
 
     def __init__(self, facts: Iterable[Fact] = (), stamp: int = 0) -> None:
         self.stamp = stamp
+        self.divided: frozenset[tuple[str, str]] = frozenset()
         self._clear()
         self.change(facts, ())
 
@@ -74,12 +77,14 @@ class FactIndex:
         self.graph = Graph(self._entities)
         self.live = 0
         self.bands = Bands(self._place)
-        self._slot_of: dict[int, int] = {}
+        self.items = 0
+        self._slots_of: dict[int, tuple[int, ...]] = {}
         self._names: dict[tuple[str, str], int] = {}
         self._highest: int | None = None
 
     def __len__(self) -> int:
-        return len(self.facts)
+        """What recall looks at: facts, and elements of lists."""
+        return self.items
 
     @property
     def highest(self) -> int:
@@ -102,11 +107,25 @@ class FactIndex:
                 self._add(fact)
             else:
                 self._replace(held, fact)
-        if len(self.slots) > 64 and len(self.slots) > 2 * len(self.facts):
+        if len(self.slots) > 64 and len(self.slots) > 2 * self.items:
             kept = list(self.facts.values())
             self._clear()
             for fact in kept:
                 self._add(fact)
+
+    def divide(self, names: frozenset[tuple[str, str]]) -> None:
+        """From now on these are looked at by their elements."""
+        more = names - self.divided
+        self.divided |= more
+        for at in more:
+            number = self._names.get(at)
+            if number is not None:
+                fact = self.facts[number]
+                self._remove(number)
+                self._add(fact)
+
+    def _parts(self, fact: Fact) -> list[Fact]:
+        return elements_of(fact) if (fact.tier, fact.name) in self.divided else [fact]
 
     def reconcile(self, facts: Sequence[Fact], stamp: int) -> None:
         """These and no others are there now."""
@@ -120,7 +139,7 @@ class FactIndex:
         return self._place_of(slot, fact)
 
     def _place_of(self, slot: int, fact: Fact) -> Place:
-        return fact.accessed, -self.lengths[slot], -fact.id
+        return fact.accessed, -self.lengths[slot], -fact.order
 
     def _entities(self, slot: int) -> Iterable[str]:
         fact = self.slots[slot]
@@ -128,20 +147,27 @@ class FactIndex:
 
     def _replace(self, held: Fact, fact: Fact) -> None:
         """By one of the same words."""
-        slot = self._slot_of[fact.id]
-        if held.accessed != fact.accessed:
-            self.bands.remove(slot, self._place_of(slot, held))
-        self.facts[fact.id] = self.slots[slot] = fact
-        if held.accessed != fact.accessed:
-            self.bands.add(slot, self._place_of(slot, fact))
+        self.facts[fact.id] = fact
+        for slot, part in zip(self._slots_of[fact.id], self._parts(fact), strict=True):
+            before = self.slots[slot]
+            assert before is not None, "a fact that is there has its places"
+            moves = before.accessed != part.accessed
+            if moves:
+                self.bands.remove(slot, self._place_of(slot, before))
+            self.slots[slot] = part
+            if moves:
+                self.bands.add(slot, self._place_of(slot, part))
 
     def _add(self, fact: Fact) -> None:
-        slot = len(self.slots)
-        found, length, parts = words(fact.text)
         self.facts[fact.id] = fact
-        self._slot_of[fact.id] = slot
         self._names[fact.tier, fact.name] = fact.id
         self._highest = None if self._highest is None else max(self._highest, fact.id)
+        self._slots_of[fact.id] = tuple([self._take_place(part) for part in self._parts(fact)])
+
+    def _take_place(self, fact: Fact) -> int:
+        slot = len(self.slots)
+        found, length, parts = words(fact.text)
+        self.items += 1
         self.slots.append(fact)
         self.lengths.append(length)
         self.length += length
@@ -159,16 +185,23 @@ class FactIndex:
             self.trigrams[part].add(slot)
         if fact.tier == PERSISTENT:
             self.graph.add(slot, entities(fact))
+        return slot
 
     def _remove(self, number: int) -> None:
         fact = self.facts.pop(number, None)
         if fact is None:
             return
-        slot = self._slot_of.pop(number)
-        found, length, parts = words(fact.text)
         if self._names.get((fact.tier, fact.name)) == number:  # or another number has the name since
             del self._names[fact.tier, fact.name]
         self._highest = None
+        for slot in self._slots_of.pop(number):
+            part = self.slots[slot]
+            assert part is not None, "a fact that is there has its places"
+            self._give_up_place(slot, part)
+
+    def _give_up_place(self, slot: int, fact: Fact) -> None:
+        found, length, parts = words(fact.text)
+        self.items -= 1
         self.bands.remove(slot, self._place_of(slot, fact))
         self.slots[slot] = None
         self.length -= length

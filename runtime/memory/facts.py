@@ -7,11 +7,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 EPHEMERAL, SESSION, PERSISTENT = TIERS = ("ephemeral", "session", "persistent")
 """Also the order in which a name is looked up (M-10.7)."""
+MESSAGE = "message"
+"""In place of a tier: a message of the log, which recall may look at too (M-10.40). No fact is of it."""
 TRUST = ("program", "user", "model", "tool")
 """Highest first (M-10.21)."""
 FIELDS = (
@@ -19,12 +21,17 @@ FIELDS = (
     "seqs",
 )  # fmt: skip
 
+MOST_ELEMENTS = 1 << 24
+MOST_FACTS = 1 << 40
+
 
 class Fact:
     """`content` is JSON; `c0` the confidence it was remembered with; times are Unix ms. `seqs`: the entries it derives from.
-    `task`: of an ephemeral fact, the path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON."""
+    `task`: of an ephemeral fact, the path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON.
+    `elements`: of a slot that is a list, when each element was written, last recalled and refreshed; `element`: of a fact that
+    stands for one of them, its place (M-10.38)."""
 
-    __slots__ = (*FIELDS, "task", "vector")
+    __slots__ = (*FIELDS, "task", "vector", "elements", "element")
 
     def __init__(
         self,
@@ -45,6 +52,7 @@ class Fact:
         rule: str | None = None,
         seqs: Sequence[int] = (),
         task: Any = None,
+        elements: Sequence[Sequence[int]] = (),
     ) -> None:
         self.id = id
         self.tier = tier
@@ -63,9 +71,19 @@ class Fact:
         self.seqs = list(seqs)
         self.task = task
         self.vector: tuple[str, bytes] | None = None
+        self.elements: Sequence[list[int]] = [list(times) for times in elements] if elements else ()
+        self.element: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in FIELDS}
+        held = {name: getattr(self, name) for name in FIELDS}
+        return held | {"elements": self.elements} if self.elements else held
+
+    @property
+    def order(self) -> float:
+        """Its number, behind which the elements of a list follow in their places."""
+        if self.tier == MESSAGE:  # its number is its seq: behind all facts
+            return MOST_FACTS + self.id
+        return self.id if self.element is None else self.id + self.element / MOST_ELEMENTS
 
     def changed(self, **fields: Any) -> Fact:
         made = Fact(**self.as_json(), task=self.task)
@@ -78,7 +96,22 @@ class Fact:
     @property
     def text(self) -> str:
         """What recall compares (M-10.8)."""
-        return "\n".join([self.name, content_text(self.content), *self.about])
+        if self.tier == MESSAGE:
+            return str(self.content)
+        return "\n".join([self.name, *_words_in(self.content), *self.about])
+
+
+def _words_in(content: Any) -> Iterator[str]:
+    """A String as it is, the fields and values of everything else, as they are and not as JSON writes them."""
+    todo = [content]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            todo += [piece for name in sorted(part, reverse=True) for piece in (part[name], name)]
+        elif isinstance(part, list):
+            todo += reversed(part)
+        else:
+            yield content_text(part)
 
 
 def content_text(content: Any) -> str:
@@ -96,11 +129,16 @@ def touched(stored: Fact | None, fact: Fact) -> Fact | None:
         return None
     made = stored.changed(accessed=max(stored.accessed, fact.accessed), refreshed=max(stored.refreshed, fact.refreshed))
     made.vector = fact.vector or stored.vector
+    if len(fact.elements) == len(stored.elements):
+        made.elements = [list(map(max, *times)) for times in zip(stored.elements, fact.elements, strict=True)]
+    elif fact.elements:
+        made.elements = fact.elements
     return made
 
 
 def _saying(fact: Fact) -> tuple[Any, ...]:
-    others = {name: value for name, value in fact.as_json().items() if name not in ("accessed", "refreshed", "content")}
+    times = ("accessed", "refreshed", "content", "elements")
+    others = {name: value for name, value in fact.as_json().items() if name not in times}
     return others, said_by(fact)
 
 
@@ -117,6 +155,8 @@ def fact_of(held: dict[str, Any]) -> Fact:
     whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
     if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):
+        raise ValueError
+    if any(len(times) != 3 or any(type(time) is not int for time in times) for times in fact.elements):
         raise ValueError
     if fact.tier not in TIERS or fact.trust not in TRUST or not 0 <= fact.c0 <= 1:
         raise ValueError

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...vm.bytecode.image import Image, Memory
     from ..records import Msg
     from .declaration import Allow
+    from .fact_access import FactAccess
     from .policy import Secrets
     from .stores.opened import OpenStores
     from .stores.operations import Operations
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     """Step and place of a function to what the policy calls."""
     Computed = Callable[[int], Mapping[str, int | None]]
 
-OUTSIDE_THE_POLICY = ("keys", "key_defaults", "was", "store", "allow_read", "allow_write", "embed", "bounds", "made", "on")
+OUTSIDE_THE_POLICY = (
+    "keys", "key_defaults", "was", "store", "allow_read", "allow_write", "allow_facts", "embed", "bounds", "made", "on",
+)  # fmt: skip
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -65,7 +68,7 @@ def declarations(
                 memory.name, policy_of(number), per=steps.get("keys", ()) if made is None else key_names(made), store=store,
                 of=of, allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
                 path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
-                on=_handlers(steps),
+                on=_handlers(steps), lists=_lists(image, memory), access=_access(steps),
             )
         )
     return found
@@ -85,6 +88,12 @@ def _renamed(image: Image, memory: Memory) -> dict[tuple[str, str], str]:
 
 def _handlers(steps: dict[str, Any]) -> dict[str, list[int]]:
     return {EVENTS[said["event"]]: said["with"] for said in steps.get("on", ())}
+
+
+def _lists(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
+    """Its slots that are lists (M-10.38)."""
+    slots = [] if memory.context is None else image.contexts[memory.context].slots
+    return frozenset((tier, name) for tier, name, type_index, *_ in slots if image.types[type_index][0] == "array")
 
 
 def namespace(image: Image) -> str:
@@ -117,6 +126,14 @@ def _allowed(steps: dict[str, Any]) -> Allow | None:
     if "allow_read" not in steps and "allow_write" not in steps:
         return None
     return frozenset(steps.get("allow_read", ())), frozenset(steps.get("allow_write", ()))
+
+
+def _access(steps: dict[str, Any]) -> FactAccess | None:
+    if "allow_facts" not in steps:
+        return None
+    from .fact_access import FactAccess
+
+    return FactAccess(steps["allow_facts"])
 
 
 def _counting(counter: Any) -> TokenCounter:

@@ -6,10 +6,12 @@ Hands on `observe` and `of_turn`. Must not know: stores, how a function is run.
 
 from __future__ import annotations
 
+from ...vm.bytecode.memory_steps import OBSERVED_PREFIX as PREFIX
 from ...vm.panics import Panic
 from .errors import InvalidValue, MemoryFailure, keeps_no
 from .facts import PERSISTENT, SESSION, lowest
-from .observations import TURN, Observation, next_number, of_topic, surplus
+from .happenings import FIX, TOOL
+from .observations import Observation, next_number, of_topic, surplus
 from .remembering import Facts
 from .rules import Group, Lesson, Rule
 
@@ -25,13 +27,15 @@ if TYPE_CHECKING:
 def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
     """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
     memory = facts.memory
+    if topic.startswith(PREFIX):
+        raise InvalidValue(f"{topic} is a topic that the runtime observes: topics of a program do not begin with {PREFIX}")
     store = facts.store_of(PERSISTENT)
     data = _redacted(memory, data)
     while True:
-        made = _lesson(memory, topic, data)
+        made = _lesson(memory, [(topic, data)])
         gone, unseen = memory.expired_facts(), [*made.unseen, *memory.expired_seen()]
         try:
-            store.keep(memory.key, memory.now(), made.facts, gone, [made.seen], unseen)
+            store.keep(memory.key, memory.now(), made.facts, gone, made.seen, unseen)
         except MemoryFailure as failure:
             if failure.variant != "Conflict":  # another process observed meanwhile
                 raise
@@ -39,16 +43,17 @@ def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
             return memory.tell_all(made.told)
 
 
-def of_turn(told: dict[str, Any], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
-    """What a commit stores beside the entries of a turn, when a rule asks for turns (M-10.22)."""
+def of_turn(observed: Sequence[tuple[str, dict[str, Any]]], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
+    """What a commit stores beside the entries of a turn, of what the runtime observed of it (M-10.22, M-10.43)."""
 
     def learned(memory: Memory, entries: Sequence[Entry]) -> Lesson | None:
-        if not any(rule.topic == TURN for rule in memory.policy.learn):
+        if not observed:
             return None
         if not hasattr(memory.store, "seen"):
             raise keeps_no(memory.store.name, "observations")
         trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in entries])
-        return _lesson(memory, TURN, _redacted(memory, told), [entry.seq for entry in entries], trust, run)
+        redacted = [(topic, _redacted(memory, data)) for topic, data in observed]
+        return _lesson(memory, redacted, [entry.seq for entry in entries], trust, run)
 
     return learned
 
@@ -64,19 +69,27 @@ def _redacted(memory: Memory, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lesson(
-    memory: Memory, topic: str, data: dict[str, Any], seqs: Sequence[int] = (), trust: str = "program", run: str | None = None
-) -> Lesson:
-    """Of an observation that is about to be stored; `data` is redacted."""
-    held = of_topic(memory.seen(), topic)
-    new = Observation(topic, next_number(held), data, seqs, trust, memory.now())
-    made = Lesson(new, surplus(held))
-    known = held[len(made.unseen) :]
-    for rule in memory.policy.learn:
-        if rule.topic == topic:
-            try:
-                _apply(memory, rule, [*known, new], run, made)
-            except (Panic, InvalidValue, MemoryFailure) as error:
-                made.told.append(("memory:learn_failed", {"rule": rule.name, "reason": _reason(error)}))
+    memory: Memory, observed: Sequence[tuple[str, dict[str, Any]]], seqs: Sequence[int] = (), trust: str = "program",
+    run: str | None = None,
+) -> Lesson:  # fmt: skip
+    """Of observations that are about to be stored, each looked at with those before it; their data is redacted."""
+    held = memory.seen()
+    known: dict[str, list[Observation]] = {}
+    made = Lesson()
+    for topic, data in observed:
+        before = known[topic] if topic in known else of_topic(held, topic)
+        least = trust if topic not in (TOOL, FIX) else lowest([trust, "tool"])  # they hold what tools said
+        new = Observation(topic, next_number(before), data, seqs, least, memory.now())
+        gone = surplus(before)
+        made.seen.append(new)
+        made.unseen += gone
+        known[topic] = [*before[len(gone) :], new]
+        for rule in memory.policy.learn:
+            if rule.topic == topic:
+                try:
+                    _apply(memory, rule, known[topic], run, made)
+                except (Panic, InvalidValue, MemoryFailure) as error:
+                    made.told.append(("memory:learn_failed", {"rule": rule.name, "reason": _reason(error)}))
     return made
 
 

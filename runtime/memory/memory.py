@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from .embedding import Embedding
     from .entries import Entry, Turn, ViewState
+    from .fact_access import FactAccess
     from .facts import Fact
     from .keys import Key
     from .met_versions import MetVersions
@@ -50,9 +51,10 @@ class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
     `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
     `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
-    `fixed`: the slots that are written once, as (tier, name) (M-10.2); `renamed`: the names of slots before (M-8.24)."""
+    `fixed`: the slots that are written once, as (tier, name) (M-10.2); `renamed`: the names of slots before (M-8.24);
+    `lists`: the slots that are lists. `access`: who may read and write which facts (M-10.35)."""
 
-    __slots__ = ("views", "listener", "fixed", "renamed", "_known")
+    __slots__ = ("views", "listener", "fixed", "renamed", "lists", "access", "_known")
 
     def __init__(
         self,
@@ -67,6 +69,8 @@ class Memory(MemoryReader):
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        lists: frozenset[tuple[str, str]] = frozenset(),
+        access: FactAccess | None = None,
         met: MetVersions | None = None,
         renamed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
@@ -77,6 +81,8 @@ class Memory(MemoryReader):
         self.listener = listener
         self.fixed = fixed
         self.renamed = renamed or {}
+        self.lists = lists
+        self.access = access
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
         plain = self.policy.stores_plainly and not views and listener is None
@@ -94,6 +100,7 @@ class Memory(MemoryReader):
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
             session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met, renamed=self.renamed,
+            lists=self.lists, access=self.access,
         )
 
     # ------------------------------------------------------------ writing
@@ -177,7 +184,7 @@ class Memory(MemoryReader):
             learned = learn(self, change.new) if learn is not None else None
             if learned is not None:
                 batch.facts = [*facts, *learned.facts]
-                batch.seen, batch.unseen = [learned.seen], learned.unseen
+                batch.seen, batch.unseen = learned.seen, learned.unseen
             try:
                 stored = self._commit(log, batch)
             except MemoryFailure as failure:

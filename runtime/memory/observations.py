@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-TURN = "turn"
-"""The topic of committed turns."""
 KEPT = 1_000
 """Observations of a topic that a key keeps (M-10.23)."""
 FIELDS = ("topic", "n", "data", "seqs", "trust", "at")

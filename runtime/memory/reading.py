@@ -148,11 +148,15 @@ class MemoryReader:
         if n <= 0:
             return []
 
-        def newest(log: StoredLog) -> list[Msg]:
-            found = self.store.entries(self.key, before=log.head.next, limit=n, newest=True) if log.length else []
-            return [entry.message for entry in found]
+        return [entry.message for entry in self.newest(n)]
 
-        return self._read(newest)
+    def newest(self, limit: int) -> list[Entry]:
+        """Oldest first."""
+
+        def read(log: StoredLog) -> list[Entry]:
+            return self.store.entries(self.key, before=log.head.next, limit=limit, newest=True) if log.length else []
+
+        return self._read(read)
 
     def entries(self, after: int = -1, limit: int | None = None) -> list[Entry]:
         """M-6.9."""

@@ -6,31 +6,36 @@ Hands on `Recalling`, and `recalled_for` for a view. Must not know: how facts ar
 from __future__ import annotations
 
 from .facts import TRUST, content_text
-from .remembering import Facts
+from .remembering import MESSAGES, Facts
+from .tokens import count_text
 from .views import Recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from .facts import Fact
     from .memory import Memory
-    from .policy import Policy
     from .turns import Attached
     from .views import View
 
 
-def recalled_for(memory: Memory, policy: Policy, prompt: str, task: Any) -> Recalled | None:
-    """Nothing is touched yet. What may stand in the system message comes from the program and its user only."""
-    step = policy.recall
+def recalled_for(
+    element: Attached, prompt: str, task: Any, by: str | None = None, beside: Sequence[Attached] = ()
+) -> Recalled | None:
+    """Nothing is touched yet. `by`: who is shown them; `beside`: the other elements of its list. What may stand in the system
+    message comes from the program and its user only."""
+    step = element.policy.recall
     if step is None:
         return None
     trusted = TRUST[:2] if step.inject == "System" else TRUST
-    facts = Facts(memory, task)
+    facts = Facts(element.memory, task, by)
+    shown = _shown(element, beside, prompt) if step.tiers is not None and MESSAGES in step.tiers else frozenset()
     found = facts.recall(
-        prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted
+        prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted, shown=shown
     )
-    lines = [(hit.score, _line(*shown_fact(memory, hit.fact))) for hit in found]
+    lines = [(hit.score, _line(*shown_fact(element.memory, hit.fact))) for hit in found]
     return Recalled(step.inject, lines, [hit.fact for hit in found], facts.degraded)
 
 
@@ -41,6 +46,14 @@ def shown_fact(memory: Memory, fact: Fact) -> tuple[str, Any]:
     from .older_text import json_shown
 
     return json_shown(memory.policy, fact.name), json_shown(memory.policy, fact.content)
+def _shown(element: Attached, beside: Sequence[Attached], prompt: str) -> frozenset[int]:
+    """The messages of the log that the request shows where no fact takes their room (M-10.40)."""
+    seqs: set[int] = set()
+    for one in (element, *beside):
+        if one.memory == element.memory:
+            view, _ = one.memory.view(prompt_tokens=count_text(prompt), policy=one.policy, name=one.view)
+            seqs.update(entry.seq for entry in view.entries)
+    return frozenset(seqs)
 
 
 def _line(name: str, content: Any) -> str:
@@ -55,15 +68,17 @@ def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> N
 
 
 class Recalling:
-    """The recall steps of a call, for the task that makes it."""
+    """The recall steps of a call, for the task that makes it and the model it asks."""
 
-    __slots__ = ("task",)
+    __slots__ = ("task", "by", "attached")
 
-    def __init__(self, task: Any) -> None:
+    def __init__(self, task: Any, by: str | None = None, attached: Sequence[Attached] = ()) -> None:
         self.task = task
+        self.by = by
+        self.attached = attached
 
     def find(self, element: Attached, prompt: str) -> Recalled | None:
-        return recalled_for(element.memory, element.policy, prompt, self.task)
+        return recalled_for(element, prompt, self.task, self.by, self.attached)
 
     def count(self, element: Attached, recalled: Recalled, view: View) -> None:
         count_access(element.memory, recalled, view, self.task)

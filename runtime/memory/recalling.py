@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import log
 
 from ...vm.values.metering import FEW, look, paced, works_on
-from .fact_graph import entities, folded
+from .fact_graph import entities, folded, relation_of
 from .fact_index import FactIndex, trigrams
 from .facts import PERSISTENT, archived, confidence
 from .policy import HALF_LIFE
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 DIGITS = 9
 """Scores are compared rounded to so many (M-10.12)."""
 
+
+DIRECTIONS = ("out", "in", "both")
 
 SLACK = 1e-12
 """A limit and what it limits are computed in another order: so much their roundings may differ."""
@@ -86,9 +88,9 @@ def rank(
     works_on(sum(map(len, indexes)))
     asked = _Query(indexes, frozenset(terms(query)))
     parts = [_Part(index, asked) for index in indexes if len(index)]
-    best: list[tuple[float, int, int]] = []
+    best: list[tuple[float, int, float]] = []
     found: list[Found] = []
-    least = (-1.0, 0, 0)  # what a hit must be before, once there are k: score, time, number negated
+    least = (-1.0, 0, 0.0)  # what a hit must be before, once there are k: score, time, number negated
     for bound, most, (part, count, bits, _), left in _newest_first(_buckets(parts, near), now, half_life):
         look()
         limit = round(most + SLACK, DIGITS)
@@ -100,7 +102,7 @@ def rank(
         for slot in paced(slots_in(bits & part.index.bands.bits[left - 1] if left else bits), FEW):
             fact = part.fact(slot)
             factor = recency(fact, now, half_life) * fact.c0
-            if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.id) <= least:  # nearly all end here
+            if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.order) <= least:  # nearly all end here
                 continue
             missing = part.missing(slot, fact, inflected)
             if near is not None and fact.vector is not None:
@@ -108,7 +110,7 @@ def rank(
             if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least[0]:
                 continue
             hit = Found(fact, 1 - missing, now, decay, half_life)
-            place = round(hit.score, DIGITS), fact.accessed, -fact.id
+            place = round(hit.score, DIGITS), fact.accessed, -fact.order
             if place <= least:
                 continue
             if accepts(hit):
@@ -118,7 +120,7 @@ def rank(
                 else:
                     heappushpop(best, place)
                 least = best[0] if len(best) >= k else least
-    found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.id))
+    found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.order))
     return found[: max(0, k)]
 
 
@@ -194,7 +196,7 @@ class _Part:
         self.often = max((index.repeating(token)[1] for token in query.idf), default=1)
         self.shortest = list(accumulate(index.bands.shortest, min))  # of a band and all older ones
 
-    def first(self, left: int) -> tuple[int, int]:
+    def first(self, left: int) -> tuple[int, float]:
         """Time and negated number that no fact of the band is before; of all, for 0."""
         bands = self.index.bands
         return bands.newest[left - 1][0], -bands.lowest[left - 1] if left else 0
@@ -294,3 +296,20 @@ def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
         if wanted in held:
             shared.update(other for other in held if other != wanted)
     return sorted([(names[other], weight) for other, weight in shared.items()], key=lambda pair: (-pair[1], pair[0]))
+
+
+def related(facts: Iterable[Fact], entity: str, relation: str | None, direction: str) -> list[tuple[str, int]]:
+    """Entities that a relation leads to from this one, or from which one leads here, with the number of such facts: in the order
+    of `neighbors` (M-10.41)."""
+    wanted = folded(entity)
+    names: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    for fact in paced(facts, FEW):
+        said = relation_of(fact)
+        if said is None or (relation is not None and folded(said) != folded(relation)):
+            continue
+        for here, there, way in ((*fact.about, "out"), (*reversed(fact.about), "in")):
+            if folded(here) == wanted and direction in (way, "both"):
+                names.setdefault(folded(there), there)
+                found[folded(there)] += 1
+    return sorted([(names[other], count) for other, count in found.items()], key=lambda pair: (-pair[1], pair[0]))

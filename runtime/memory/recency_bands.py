@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Place = tuple[int, int, int]
+    Place = tuple[int, int, float]
     """Time, length and number, the latter two negated: what is larger is worth more."""
 
 LEAST = 256
@@ -34,10 +34,10 @@ class Bands:
 
     def __init__(self, at: Callable[[int], Place]) -> None:
         self.at = at
-        self.starts = [EVER]
-        self.newest = [EVER]
+        self.starts: list[Place] = [EVER]
+        self.newest: list[Place] = [EVER]
         self.shortest = [FAR]
-        self.lowest = [FAR]
+        self.lowest: list[float] = [FAR]
         self.bits = [0]
         self.sizes = [0]
         self.count = 0

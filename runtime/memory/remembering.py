@@ -10,30 +10,50 @@ from ...vm.values.metering import works_on
 from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .fact_index import FactIndex
-from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest, said_by
+from .facts import EPHEMERAL, MESSAGE, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest, said_by
+from .list_slots import carried, touched
 from .policy import HALF_LIFE
-from .recalling import Found, neighbors, rank
+from .recalling import DIRECTIONS, Found, neighbors, rank, related
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from .entries import Entry
     from .memory import Memory
     from .stores.protocol import FactStore
 
+MESSAGES = "messages"
+NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
+
 
 class Facts:
-    """`task`: whose ephemeral facts are seen and written."""
+    """`task`: whose ephemeral facts are seen and written. `by`: the model or agent that is shown what is found, None for the
+    program itself. `said`: the messages that a recall among them looks at, by default those of the log."""
 
-    __slots__ = ("memory", "task", "degraded")
+    __slots__ = ("memory", "task", "by", "said", "degraded")
 
-    def __init__(self, memory: Memory, task: Any = None) -> None:
+    def __init__(
+        self, memory: Memory, task: Any = None, by: str | None = None, said: Callable[[], Sequence[Entry]] | None = None
+    ) -> None:
         self.memory = memory
         self.task = task
+        self.by = by
+        self.said = said
         self.degraded = False
         """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
+
+    # ------------------------------------------------------------ permissions
+
+    def may_read(self, fact: Fact) -> bool:
+        access = self.memory.access
+        return access is None or self.by is None or access.reads(self.by, fact.tier, fact.name)
+
+    def may_write(self, tier: str, name: str) -> bool:
+        access = self.memory.access
+        return access is None or self.by is None or access.writes(self.by, tier, name)
 
     # ------------------------------------------------------------ reading
 
@@ -89,17 +109,24 @@ class Facts:
         touch: bool = True,
         half_life: int = HALF_LIFE,
         trusted: Sequence[str] = TRUST,
+        shown: frozenset[int] = frozenset(),
     ) -> list[Found]:
+        """`tiers` may hold `messages`; `shown`: the seqs of those that whoever asks sees anyway (M-10.40)."""
         indexes = self._indexes()
+        wanted = TIERS if tiers is None else [MESSAGE if tier == MESSAGES else tier for tier in tiers]
+        if MESSAGE in wanted:
+            indexes.append(self._spoken())
         near = self._near(query, any(len(index.graph.facts) if self.memory.keeps else len(index) for index in indexes))
         among = self._candidates(query, k)
 
         def accepts(hit: Found) -> bool:
             return (
-                (tiers is None or hit.fact.tier in tiers)
+                hit.fact.tier in wanted
+                and not (hit.fact.tier == MESSAGE and hit.fact.id in shown)
                 and hit.confidence >= min_confidence
                 and hit.fact.trust in trusted
                 and (archived or not hit.archived)
+                and self.may_read(hit.fact)
                 and (among is None or hit.fact.tier != PERSISTENT or hit.fact.id in among)
             )
 
@@ -113,7 +140,16 @@ class Facts:
         """Of what the task sees: facts of the session, its ephemeral ones, those of the store."""
         memory = self.memory
         own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task == self.task]
-        return [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+        found = [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+        if memory.lists:
+            for index in found:
+                index.divide(memory.lists)
+        return found
+
+    def _spoken(self) -> FactIndex:
+        from .spoken import items_of, spoken
+
+        return spoken(self.memory) if self.said is None else FactIndex(items_of(self.said()))
 
     def _candidates(self, query: str, k: int) -> frozenset[int] | None:
         """What the index of a host's store names (M-8.16)."""
@@ -136,13 +172,21 @@ class Facts:
 
     def recalled(self, facts: Sequence[Fact], degraded: bool = False) -> None:
         """They were given to somebody."""
-        self.access(facts)
-        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": degraded})
+        held = [fact for fact in facts if fact.tier != MESSAGE]
+        self.access(held)
+        told: dict[str, Any] = {"ids": [fact.id for fact in held], "degraded": degraded}
+        if len(held) < len(facts):
+            told["seqs"] = [fact.id for fact in facts if fact.tier == MESSAGE]
+        self.memory.tell("memory:recall", told)
 
-    def neighbors(self, entity: str) -> list[tuple[str, int]]:
+    def neighbors(self, entity: str, relation: str | None = None, direction: str = "both") -> list[tuple[str, int]]:
+        if direction not in DIRECTIONS:
+            raise InvalidValue(f"a direction is one of Out, In, Both, found {direction}")
         facts = self.all()
         works_on(len(facts))
-        return neighbors(facts, entity)
+        if relation is None and direction == "both":
+            return neighbors(facts, entity)
+        return related(facts, entity, relation, direction)
 
     # ------------------------------------------------------------ writing
 
@@ -204,6 +248,8 @@ class Facts:
             name = fact.name
             if older is not None:  # it is called by its new name from now on
                 kept.created, gone, name = older.created, [*gone, older.id], older.name
+                if (fact.tier, fact.name) in memory.lists:
+                    kept.elements = carried(older, kept.content, kept.accessed)
             try:
                 if said is not None and hasattr(store, "swap"):
                     return bool(store.swap(memory.key, memory.now(), kept, said, gone, name))
@@ -226,6 +272,8 @@ class Facts:
         """That of the fact it replaces, or the next one; whether it replaces one. `beside`: what is stored with it."""
         held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
+        if (fact.tier, fact.name) in self.memory.lists:
+            fact.elements = carried(same, fact.content, fact.accessed)
         if same is not None:
             fact.id, fact.created = same.id, same.created
         else:
@@ -240,20 +288,47 @@ class Facts:
     def access(self, facts: Sequence[Fact]) -> None:
         """M-10.14, M-10.19. They are read again: a call may have remembered others under their names meanwhile."""
         held = self._indexes()
-        found = [index.facts.get(fact.id) for fact in facts for index in held]
-        wanted = {(fact.tier, fact.id) for fact in facts}
-        self._touch([fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted])
+        wanted: dict[tuple[str, int], list[Any]] = {}
+        for fact in facts:
+            wanted.setdefault((fact.tier, fact.id), []).extend([] if fact.element is None else [fact.content])
+        found = [index.facts.get(number) for _, number in wanted for index in held]
+        there = [fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted]
+        self._touch(there, wanted)
 
-    def _touch(self, facts: Sequence[Fact]) -> None:
-        """Of facts that were read just now."""
+    def _touch(self, facts: Sequence[Fact], elements: Mapping[tuple[str, int], Sequence[Any]] = NOTHING) -> None:
+        """Of facts that were read just now; `elements`: of lists, what was recalled of them."""
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
-        self.put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
+        made = []
+        for fact in facts:
+            changed = fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed)
+            found = elements.get((fact.tier, fact.id))
+            if found and isinstance(fact.content, list):
+                changed.elements = touched(fact, found, now, refreshes)
+            made.append(changed)
+        self.put(made)
 
     def confirm(self, name: str) -> bool:
-        named = self._named(name)
-        self.put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
+        named, now = self._named(name), self.memory.now()
+        made = [fact.changed(refreshed=now) for fact in named[:1]]
+        for fact in made:
+            fact.elements = [[created, accessed, now] for created, accessed, _ in fact.elements]
+        self.put(made)
         return bool(named)
+
+    def forget_allowed(self, name: str) -> bool | None:
+        """For who is bound by permissions: None when it may not write the fact. One it may not read is not there for it, so that
+        nothing tells whether it is (M-10.36)."""
+        access = self.memory.access
+        if access is None or self.by is None:
+            return self.forget(name)
+        if not access.writes_in_some_tier(self.by, name):
+            return None
+        seen = [fact for fact in self._named(name) if self.may_read(fact)]
+        if any(not self.may_write(fact.tier, fact.name) for fact in seen):
+            return None
+        self._drop(seen)
+        return bool(seen)
 
     def forget(self, name: str) -> bool:
         """In all tiers."""
@@ -261,11 +336,14 @@ class Facts:
         pairs = [(tier, one) for tier in TIERS for one in (name, memory.renamed.get((tier, name))) if one is not None]
         found = (_named_in(indexes, *pair) for pair in pairs)
         named = [fact for fact in found if fact is not None]
+        self._drop(named)
+        return bool(named)
+
+    def _drop(self, named: Sequence[Fact]) -> None:
         for tier in TIERS:
             gone = [fact.id for fact in named if fact.tier == tier]
             if gone:
                 self.store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
-        return bool(named)
 
     def put(self, facts: Sequence[Fact]) -> None:
         """Their times and vectors, where what has their numbers still says the same: else another has written it meanwhile."""

@@ -85,12 +85,12 @@ class Group:
 
 
 class Lesson:
-    """What one observation stores: itself, what leaves for it, and the facts that rules made; `told` are the events of that."""
+    """What observations store: themselves, what leaves for them, and the facts that rules made; `told` are the events of that."""
 
     __slots__ = ("seen", "unseen", "facts", "told")
 
-    def __init__(self, seen: Observation, unseen: list[tuple[str, int]]) -> None:
-        self.seen = seen
-        self.unseen = unseen
+    def __init__(self) -> None:
+        self.seen: list[Observation] = []
+        self.unseen: list[tuple[str, int]] = []
         self.facts: list[Fact] = []
         self.told: list[tuple[str, dict[str, Any]]] = []

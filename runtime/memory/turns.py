@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol
 
     from ..records import Call, ProviderState
+    from .happenings import Happenings
     from .memory import Learn, Memory
     from .policy import Policy
     from .stores.protocol import Head
@@ -56,7 +57,7 @@ class Run:
 
     __slots__ = (
         "target", "run_id", "by", "meta", "prompt", "head", "lead", "tool_lead", "views", "snapshot", "rounds", "writes", "ended",
-        "accesses", "stored", "told", "refreshing",
+        "accesses", "stored", "told", "refreshing", "topics", "happenings",
     )  # fmt: skip
 
     def __init__(
@@ -90,14 +91,22 @@ class Run:
         """Its turn is: what is tried again from there on is what follows it."""
         self.accesses: list[Callable[[], object]] = []
         """What the turn counts when it commits: the facts it showed (M-10.15)."""
+        self.topics = frozenset() if target is None else frozenset(rule.topic for rule in target.policy.learn)
+        self.happenings: Happenings | None = None
+        if self.topics:
+            from .happenings import Happenings as Collected
+
+            self.happenings = Collected()
 
     # ------------------------------------------------------------ in flight
 
-    def new_attempt(self) -> None:
+    def new_attempt(self, schema: str, reason: str, reply: str) -> None:
         """A schema retry drops what the failed attempt had in flight (M-5.4), and what came meanwhile with it."""
         self.rounds.clear()
         for one in self.refreshing:
             one.after = one.since
+        if self.happenings is not None:
+            self.happenings.refused(schema, reason, reply)
 
     def arrived(self) -> list[Msg]:
         """What others have stored since the request before, for the next one (M-5.31)."""
@@ -113,6 +122,8 @@ class Run:
         """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning;
         `finish`: why the provider ended it."""
         said = self._said(text, calls, state)
+        if self.happenings is not None:
+            self.happenings.called(calls, results)
         self.rounds.append(Draft(said, "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
         self._tell_step([said, *results], finish)
@@ -162,7 +173,7 @@ class Run:
 
     def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
         """What rules learn from the turn (M-10.22)."""
-        if self.target is None or not self.target.policy.learn:
+        if self.happenings is None:
             return None
         from .learning import of_turn
 
@@ -172,7 +183,7 @@ class Run:
             "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
             "tokens_out": tokens_out,
         }  # fmt: skip
-        return of_turn(told, self.run_id)
+        return of_turn(self.happenings.observed(self.topics, told), self.run_id)
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""

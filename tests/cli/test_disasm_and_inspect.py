@@ -168,3 +168,15 @@ def test_inspect_shows_contexts_and_who_uses_them(cli, write):
             "functions": {"plan": ["needs log.goal", "reads log.steps"]},
         }
     ]
+
+
+def test_inspect_shows_who_may_read_which_facts(cli, write):
+    source = (
+        "context Plan { session { mut steps: Array<Int> = [] } }\n"
+        'memory log: Memory = Memory::new().context(Plan).allow(read: [M], facts: [steps]).allow(write: [M], facts: "keys/*");\n'
+        'model M { provider: openai, base: "m", memory: log }\nfn main() { log.clear(); }\n'
+    )
+    path = write("f.conc", source)
+    rules = json.loads(cli("inspect", "--json", path).out)["memories"][0]["steps"]["allow_facts"]
+    assert rules == [{"name": "steps (session)", "read": ["M"], "write": []}, {"name": "keys/*", "read": [], "write": ["M"]}]
+    assert "steps (session):" in cli("inspect", path).out

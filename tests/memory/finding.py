@@ -22,6 +22,7 @@ from . import (
     test_learning,
     test_memory_values,
     test_own_views,
+    test_recall_items,
     test_recall_laws,
     test_resolution,
     test_runs,
@@ -164,7 +165,7 @@ def versions(tmp_path):
     def make(name="chat"):
         return memory.Memory(name=name)
 
-    test_api.test_a_damaged_dump_loads_nothing(make, lambda held: held.update(v=3), "Version")
+    test_api.test_a_damaged_dump_loads_nothing(make, lambda held: held.update(v=4), "Version")
 
 
 def lists(tmp_path):
@@ -177,6 +178,16 @@ def order(tmp_path):
 
 def filters(tmp_path):
     test_recall_laws.test_filters_act_before_k()
+
+
+def permissions(tmp_path):
+    for number in range(400):
+        test_recall_items.permission_law(test_recall_items.SEED + number)
+
+
+def items(tmp_path):
+    for number in range(120):
+        test_recall_items.items_law(test_recall_items.SEED + number)
 
 
 def untouched(tmp_path):

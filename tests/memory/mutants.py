@@ -20,9 +20,11 @@ from concerto.runtime.memory import (
     declared,
     dumps,
     entries,
+    fact_access,
     facts,
     inner_views,
     keys,
+    list_slots,
     memory,
     memory_values,
     older_text,
@@ -32,6 +34,7 @@ from concerto.runtime.memory import (
     recalling,
     refreshing,
     remembering,
+    spoken,
     stages,
     summaries,
     tokens,
@@ -243,7 +246,7 @@ MUTANTS = {
         ),
     },
     "M-12.17": {
-        "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.id))", "))", finding.order),
+        "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
         "k before filter": Mutant(
             recalling, "if accepts(hit):", "if True:", finding.filters,
             (("return found[: max(0, k)]", "return [hit for hit in found[: max(0, k)] if accepts(hit)]"),),
@@ -255,8 +258,9 @@ MUTANTS = {
             turns, "for message in self.prompt\n", "for message in [*self.head, *self.prompt]\n", finding.feedback
         ),
         "turn observed twice": Mutant(
-            memory, "batch.seen, batch.unseen = [learned.seen], learned.unseen",
-            "batch.seen = [learned.seen, observation_of({**learned.seen.as_json(), 'n': learned.seen.n + 1})]", finding.observing,
+            memory, "batch.seen, batch.unseen = learned.seen, learned.unseen",
+            "batch.seen = [one for seen in learned.seen for one in "
+            "(seen, observation_of({**seen.as_json(), 'n': seen.n + 1}))]", finding.observing,
         ),
     },
     "M-12.19": {
@@ -459,6 +463,53 @@ MUTANTS = {
         "attempt begins where the last one was": Mutant(turns, "one.after = one.since", "pass", finding.refreshed_views),
         "replies of others pass for one's own": Mutant(
             refreshing, 'if first.role == "user":', "if True:", finding.refreshed_views
+        ),
+    },
+    "M-12.32": {
+        "the filter after k": Mutant(
+            remembering, "                and self.may_read(hit.fact)\n", "", finding.permissions,
+            (
+                (
+                    "        if touch and (found or",
+                    "        found = [hit for hit in found if self.may_read(hit.fact)]\n        if touch and (found or",
+                ),
+            ),
+        ),
+        "patterns compared as prefixes only": Mutant(
+            fact_access, 'name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern',
+            "name.startswith(pattern.rstrip('*'))", finding.permissions,
+        ),
+        "a rule that covers is enough": Mutant(
+            fact_access, "all(by in readers for", "any(by in readers for", finding.permissions
+        ),
+        "a tier is no condition": Mutant(fact_access, 'pattern[0] in ("", tier) and ', "", finding.permissions),
+        "who writes may not read": Mutant(
+            fact_access, "frozenset(readers) | frozenset(writers)", "frozenset(readers)", finding.permissions
+        ),
+        "what is hidden is forgotten": Mutant(
+            remembering, "if self.may_read(fact)]\n        if any(not", "]\n        if any(not", finding.permissions
+        ),
+        "the model is not asked about": Mutant(
+            recall_step, "facts = Facts(element.memory, task, by)", "facts = Facts(element.memory, task)", finding.permissions
+        ),
+    },
+    "M-12.33": {
+        "one item per list": Mutant(
+            list_slots, "    if not isinstance(fact.content, list):\n        return [fact]\n    made",
+            "    return [fact]\n    made", finding.items,
+        ),
+        "times by place": Mutant(
+            list_slots, "held = known.get(content_text([element]))", "held = next(iter(known.values()), None)", finding.items
+        ),
+        "a new element is as old as its list": Mutant(
+            list_slots, "[now, now, now]", "[before.created if before else now, now, now]", finding.items
+        ),
+        "an element touched with its list": Mutant(
+            list_slots, "if content_text([element]) in wanted:", "if True:", finding.items
+        ),
+        "system messages found": Mutant(spoken, "if entry.message.role in ROLES and", "if", finding.items),
+        "words of an older log": Mutant(
+            spoken, "if held is None or held.stamp != version:", "if held is None:", finding.items
         ),
     },
 }

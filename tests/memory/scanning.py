@@ -12,8 +12,8 @@ from concerto.runtime.memory.terms import terms
 DAY = 86_400_000
 
 
-def plainly(held, query, now, decay=None):
-    """Hits in order: the key of M-10.12 with the fact."""
+def plainly(held, query, now, decay=None, place=lambda fact: fact.id):
+    """Hits in order: the key of M-10.12 with the fact. `place`: which of two equal ones is first."""
     asked = set(terms(query))
     if not held or not asked:
         return []
@@ -34,7 +34,7 @@ def plainly(held, query, now, decay=None):
         relevance = 1 - (1 - lexical) * (1 - inflected / 2) * (1 - reached / 2)
         if relevance > 0:
             score = relevance * (0.5 + 0.5 * 2 ** (-(now - fact.accessed) / (30 * DAY))) * faded(fact, decay, now)
-            hits.append(((-round(score, 9), -fact.accessed, fact.id), fact))
+            hits.append(((-round(score, 9), -fact.accessed, place(fact)), fact))
     return sorted(hits, key=lambda hit: hit[0])
 
 

@@ -247,7 +247,7 @@ def test_dump_is_canonical_and_loads(make):
     memory.append_all(TOOL_UNIT)
     memory.pin("system", "s")
     text = memory.dump()
-    assert json.loads(text)["v"] == 2
+    assert json.loads(text)["v"] == 3
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False) and "é" in text
     assert "chat" not in text
     other = make("other", retain=1)
@@ -262,7 +262,7 @@ def test_dump_is_canonical_and_loads(make):
 @pytest.mark.parametrize(
     ("change", "variant"),
     [
-        (lambda held: held.update(v=3), "Version"),
+        (lambda held: held.update(v=4), "Version"),
         (lambda held: held.update(v="1"), "Corrupt"),
         (lambda held: held.pop("log"), "Corrupt"),
         (lambda held: held["log"].reverse(), "Corrupt"),

@@ -131,7 +131,7 @@ def formats(design, folder):
     memory = design()
     finished(memory.call("q", [said("a")]))
     text = memory.dump()
-    for bad in (text.replace('"v": 1', '"v": 3').replace('"v":2', '"v":3'), '{"v": 3, "entries": []}', text[:-5]):
+    for bad in (text.replace('"v": 1', '"v": 4').replace('"v":3', '"v":4'), '{"v": 4, "entries": []}', text[:-5]):
         with pytest.raises(ValueError):
             memory.load(bad)
         assert texts(memory) == ["q", "a"]

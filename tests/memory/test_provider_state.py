@@ -124,8 +124,8 @@ def test_dumps_of_the_first_format_are_read(memory):
     log = memory()
     turn(log, given=state(more=False))
     text = log.dump()
-    assert '"v":2' in text
-    log.load(text.replace('"v":2', '"v":1'))
+    assert '"v":3' in text
+    log.load(text.replace('"v":3', '"v":1'))
     assert log.dump() == text
 
 
@@ -213,7 +213,7 @@ def test_a_store_of_the_format_before_is_read_and_taken_over(tmp_path):
     old._connection.execute("UPDATE meta SET format = 2")
     old.close()
     log = Memory(Policy(tools=True), name="chat", store=SqliteStore(path))
-    assert log.store._rows("SELECT format FROM meta") == [(3,)]
+    assert log.store._rows("SELECT format FROM meta") == [(4,)]
     assert log.dump() == before
     turn(log, "s")
     assert states(log.messages())[5] == SAID

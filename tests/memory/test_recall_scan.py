@@ -220,7 +220,7 @@ def test_many_facts_are_not_looked_at():
 
 
 MUTANTS = {
-    "a touched fact stays in its band": ("fact_index", "self.bands.remove(slot, self._place_of(slot, held))", "pass"),
+    "a touched fact stays in its band": ("fact_index", "self.bands.remove(slot, self._place_of(slot, before))", "pass"),
     "the newest band only": ("recalling", "if left > 1:", "if left > 99:"),
     "a band as new as its oldest": ("recalling", "bands.newest[left - 1][0]\n", "bands.starts[left - 1][0]\n"),
     "a band as long as its own": ("recalling", "list(accumulate(index.bands.shortest, min))", "index.bands.shortest[1:] + [9]"),

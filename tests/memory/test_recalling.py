@@ -203,7 +203,9 @@ MUTANTS = {
         "fact.changed(c0=Found(fact, 1.0, now, decay).confidence, accessed=now,",
     ),
     "Confirm refreshed by access": (test_decay, remembering, 'decay.refresh_on == "Access"', "True"),
-    "unstable ties": (test_recall, recalling, "-hit.fact.accessed, hit.fact.id))\n    return found[", "0))\n    return found["),
+    "unstable ties": (
+        test_recall, recalling, "-hit.fact.accessed, hit.fact.order))\n    return found[", "0))\n    return found[",
+    ),
     "k before filter": (
         test_recall, recalling, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",
     ),

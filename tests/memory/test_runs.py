@@ -39,7 +39,7 @@ def test_tool_rounds_are_stored_only_with_tools():
         memory = Memory(Policy(tools=tools))
         run = opened(memory)
         run.add_round("dropped", [call()], [result()])
-        run.new_attempt()
+        run.new_attempt("S", "no", "{}")
         run.add_round("", [call()], [result()])
         assert [draft.message.content for draft in run.rounds] == ["", "found"]
         assert [message.content for message in run.commit("a")] == ["q", "", "found", "a"]

@@ -110,7 +110,10 @@ for _text, _clause, _doc in (
     ("forget(name: String) -> Result<Bool, MemoryError>", "M-10.7", "Removes the facts of that name; whether there were any."),
     ("relate(a: String, relation: String, b: String) -> Nil", "M-10.7", "Remembers that two things are related."),
     ("observe(topic: String, data: Map<String, Any>) -> Nil", "M-10.7", "Tells the rules of `learn` what happened."),
-    ("neighbors(entity: String) -> Array<(String, Int)>", "M-10.7", "What shares facts with it, and how many."),
+    (
+        "neighbors(entity: String, relation: String? = nil, direction: String? = nil) -> Array<(String, Int)>", "M-10.7",
+        "What shares facts with it, or is related to it, and how many.",
+    ),
 ):  # fmt: skip
     handle("Memory", _text, clause=_clause, doc=_doc)
 

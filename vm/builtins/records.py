@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..values.casts import check
-from ..values.containers import Array
+from ..values.containers import Array, Map
 from ..values.json import to_json
 from ..values.records import Dominant, Learned, Message, Prompt, ToolCall
 from ..values.sharing import share
@@ -83,6 +83,18 @@ def message_tool(call_id: Any, s: Any) -> Any:
 # ---------------------------------------------------------------- groups of observations
 
 
+ABSENT = object()
+
+
+def _field_at(item: Any, name: str) -> Any:
+    """The field of that name; if there is none, `a.b` is the field `b` of the map in `a`."""
+    if name in item.items:
+        return item.items[name]
+    first, dot, rest = name.partition(".")
+    inner = item.items.get(first) if dot else None
+    return _field_at(inner, rest) if type(inner) is Map else ABSENT
+
+
 @method("Observed", "dominant(field: String) -> Dominant", clause="M-10.23")
 def observed_dominant(g: Any, field: Any) -> Any:
     """The most frequent value of a field, of equally frequent ones the first seen, and the share of items that have it."""
@@ -90,8 +102,8 @@ def observed_dominant(g: Any, field: Any) -> Any:
     counts: dict[Any, int] = {}
     values: dict[Any, Any] = {}
     for item in g.f2.items:
-        if name in item.items:
-            value = item.items[name]
+        value = _field_at(item, name)
+        if value is not ABSENT:
             same = to_json(value)
             values.setdefault(same, value)
             counts[same] = counts.get(same, 0) + 1
@@ -106,7 +118,7 @@ def observed_rate(g: Any, field: Any) -> Any:
     """The share of items whose field is true."""
     name = text(field)
     items = g.f2.items
-    return sum(item.items.get(name) is True for item in items) / len(items) if items else 0.0
+    return sum(_field_at(item, name) is True for item in items) / len(items) if items else 0.0
 
 
 # ---------------------------------------------------------------- literals

@@ -26,6 +26,9 @@ HOLE = "{}"
 """Where the text around a summary has it (M-9.22)."""
 SUMMARY_ROLES = ("System", "User")
 TIERS = ("Ephemeral", "Session", "Persistent")
+SOURCES = (*TIERS, "Messages")
+"""What recall looks through (M-10.40)."""
+DIRECTIONS = ("Out", "In", "Both")
 REFRESH_ON = ("Access", "Confirm")
 REREAD = ("Step",)
 EVENTS = {
@@ -36,6 +39,9 @@ EVENTS = {
 }
 """What a function of the program may be called with, by its word: the channel on which hosts hear of it (M-6.25 to M-6.30)."""
 EMBEDDER_KINDS = ("offline", "host", "connection")
+OBSERVED_TOPICS = ("turn", "turn:tool", "turn:fix")
+OBSERVED_PREFIX = "turn:"
+"""What the runtime observes of a run, for rules (M-10.43); topics that begin so are its alone."""
 TOOL_METHODS = ("remember", "recall", "forget")
 """What a memory in a list of tools offers (M-10.17)."""
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
@@ -103,6 +109,21 @@ STORE = _table(
     }, ("name", "kind"),
 )  # fmt: skip
 
+def _is_pattern(value: Any) -> bool:
+    """A tier or "", and a name, of which only the last character may be the `*` that stands for any end."""
+    return (
+        type(value) is list and len(value) == 2 and all(type(part) is str for part in value)
+        and value[0] in ("", *(tier.lower() for tier in TIERS)) and value[1] != "" and "*" not in value[1][:-1]
+    )  # fmt: skip
+
+
+def _is_fact_rule(value: Any) -> bool:
+    """Patterns, readers, writers."""
+    return (
+        type(value) is list and len(value) == 3 and _list_of(_is_pattern)(value[0]) and _names(value[1]) and _names(value[2])
+    )
+
+
 EMBED = _table(
     {"name": is_text, "kind": _one_of(EMBEDDER_KINDS), "connection": is_text, "model": is_text}, ("name", "kind")
 )
@@ -131,12 +152,12 @@ STEPS: dict[str, Accepts] = {
     "clip_with": is_function, "shape": is_function, "view_with": is_function, "refresh": _one_of(REREAD),
     "weight": is_count, "ttl": is_count, "keys": _names, "was": is_text,
     "key_defaults": lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values())),
-    "allow_read": _names, "allow_write": _names, "store": STORE,
+    "allow_read": _names, "allow_write": _names, "allow_facts": _list_of(_is_fact_rule), "store": STORE,
     "summary": lambda value: SUMMARY(value) and sum(by in value for by in ("model", "function", "host")) == 1,
     "only": _one_of(ONLY), "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
     "recall": lambda value: value is True,
-    "recall_k": is_count, "recall_tiers": _some_of(TIERS), "recall_min_confidence": is_share, "recall_inject": _one_of(INJECT),
+    "recall_k": is_count, "recall_tiers": _some_of(SOURCES), "recall_min_confidence": is_share, "recall_inject": _one_of(INJECT),
     "recall_half_life": is_count,
     "decay_rate": is_share, "decay_per": is_count, "decay_floor": is_share, "decay_archive_below": is_share,
     "decay_refresh_on": _one_of(REFRESH_ON),

@@ -309,7 +309,7 @@ LIBRARY: dict[str, Rows] = {
     **FMT, "debug(v: Any) -> String": lambda v: display(v, True)},
     "json": {"is_valid(s: String) -> Bool": lambda s: is_good(json_parse(s)), "stringify(v: Any) -> String": json_text,
     "stringify_pretty(v: Any, indent: Int = 2) -> String": pretty,
-    "parse_as<T>(s: String) -> Result<T, JsonError>": json_parse,
+    "parse_as<T>(s: String) -> Result<T, JsonError>": json_parse, "value_as<T>(v: Any) -> Result<T, JsonError>": json_text,
     "parse(s: String) -> Result<Any, JsonError>": json_parse},
     "crypto": {"sha256(s: String) -> String": lambda s: hashlib.sha256(s.encode()).hexdigest(),
     "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},

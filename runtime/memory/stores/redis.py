@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 WRITTEN = 1
 """Of a name in the list of keys: a commit of its log was done. 0: one may have been."""
-FORMAT = 3
+FORMAT = 4
 """1 had no notes of changed facts, 2 no state of providers in entries."""
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .indexes import Note
     from .protocol import Batch, Write
 
-FORMAT = 3
+FORMAT = 4
 """1 had no notes of changed facts, 2 no state of providers in entries."""
 
 TABLES = (

@@ -27,6 +27,8 @@ class VolatileStore:
 
     def __init__(self) -> None:
         self.logs: dict[Key, VolatileLog] = {}
+        self.spoken: dict[Key, FactIndex] = {}
+        """Words of the messages of logs, in this store or another one, that a recall of the session has looked through."""
         self.changed: dict[Key, VolatileLog] | None = None
         """Logs that were changed since all were written down, when they were (M-14.6)."""
 

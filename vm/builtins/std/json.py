@@ -55,6 +55,12 @@ std_special(
 )  # fmt: skip
 
 
+std_special(
+    "json", "value_as<T>(v: Any) -> Result<T, JsonError>", clause="L-7.1.5",
+    doc="A value of JSON kinds, such as the content of a fact, built as a value of the type, as `parse_as` builds it.",
+)  # fmt: skip
+
+
 @std("json", "stringify(v: Any) -> String", clause="L-7.1.3", linear=True)
 def stringify(v: Any) -> str:
     """Compact JSON text of a value, in insertion order."""

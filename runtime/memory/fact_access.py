@@ -1,0 +1,48 @@
+"""Which facts a model or agent may read and write: the steps `allow` with `facts` (M-10.35).
+
+What no rule covers is open to whoever attaches the memory. The program itself is bound by none. Must not know: how a fact is
+shown, who attaches a memory.
+"""
+
+from __future__ import annotations
+
+from .facts import TIERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Pattern = tuple[str, str]
+    """A tier, or "" for every tier; a name, or with `*` at its end what names begin with."""
+
+
+class FactAccess:
+    """`rules` in the form of an image: patterns, readers, writers. A fact that several rules cover is open to those whom each of
+    them names."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Sequence[Any]) -> None:
+        self.rules = [
+            ([(tier, name) for tier, name in patterns], frozenset(readers) | frozenset(writers), frozenset(writers))
+            for patterns, readers, writers in rules
+        ]
+
+    def reads(self, by: str, tier: str, name: str) -> bool:
+        """Who writes a fact may read it."""
+        return all(by in readers for patterns, readers, _ in self.rules if _covers(patterns, tier, name))
+
+    def writes(self, by: str, tier: str, name: str) -> bool:
+        return all(by in writers for patterns, _, writers in self.rules if _covers(patterns, tier, name))
+
+    def writes_in_some_tier(self, by: str, name: str) -> bool:
+        return any(self.writes(by, tier, name) for tier in TIERS)
+
+
+def _covers(patterns: Sequence[Pattern], tier: str, name: str) -> bool:
+    return any(pattern[0] in ("", tier) and _is_named(pattern[1], name) for pattern in patterns)
+
+
+def _is_named(pattern: str, name: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
