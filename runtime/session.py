@@ -156,7 +156,7 @@ class Session:
             program.kept = host.code_cache.of(program)
         if earlier is not None:  # paths of tasks, by which memories know them, are not given twice
             self.machine.root_count = earlier.machine.root_count
-            self.memories.values.last = earlier.memories.values.last
+            self.memories.number_after(earlier.memories)
         self.state: dict[str, Any] = {}
         self.initialised = False
         self.unread: list[HashMapRef] = []  # of a state that was restored: hashmaps whose files are to be read

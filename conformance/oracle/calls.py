@@ -259,7 +259,8 @@ class Calls:
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found in (METHODS["json", "parse_as"], METHODS["json", "value_as"]):
             text = str if found is METHODS["json", "parse_as"] else METHODS["json", "value_as"].run
-            found = Function(found.node, found.scope, found.owner, kind="json", run=lambda s: self.parsed(text(s), result[1]))
+            run = lambda s: self.parsed(text(s), result[1])  # noqa: E731
+            found = Function(found.node, found.scope, found.owner, kind="json", run=run)
         return result, lambda env: self.perform(found, codes(env))[0]
 
     def parsed(self, text: str, type_: Type) -> Case:

@@ -18,7 +18,6 @@ from .declaration import Declaration
 from .errors import InvalidValue, MemoryFailure, corrupt, other_key_parts, reading_itself, stored_twice
 from .forms import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, declared_values, encode, key_values, memory_key, stored_values
-from .memory_values import MemoryValues
 from .met_versions import MetVersions
 from .policy import Policy
 from .stores.operations import IN_PLACE, MustWait
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from .embedding import Embedding
     from .keys import Key
     from .memory import Listener, Memory
+    from .memory_values import MemoryValues
     from .states import Changes, Logs
     from .stores.operations import Operations
     from .stores.protocol import Store
@@ -54,7 +54,7 @@ class Memories:
         "_declared", "_by_path", "computed", "lost",
         "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
-        "operations", "values", "reading", "handlers", "hearing",
+        "operations", "_values", "reading", "handlers", "hearing",
     )  # fmt: skip
 
     def __init__(
@@ -86,7 +86,7 @@ class Memories:
         self._embedders = embedders
         self._embeddings: dict[str, Embedding] = {}
         self._met = MetVersions()
-        self.values = MemoryValues()
+        self._values: MemoryValues | None = None
         self.computed: Callable[[Any], Any] = _not_here
         """What a function without parameters gives, run to its end: the default of a field (M-8.23)."""
         self.lost: dict[str, int] = {}
@@ -122,9 +122,19 @@ class Memories:
         """Whether it was read or written already."""
         return name in self._open
 
+    @property
+    def values(self) -> MemoryValues:
+        """The memory values of the session; a program that makes none does not load what they are (M-14.7)."""
+        if self._values is None:
+            from .memory_values import MemoryValues
+
+            self._values = MemoryValues()
+        return self._values
+
     def listen(self) -> None:
         """Somebody hears the events from now on: those of memories in use too (M-6.31)."""
-        for memory in (*self._open.values(), *(life.memory for life in self.values.lives.values())):
+        lives = () if self._values is None else self._values.lives.values()
+        for memory in (*self._open.values(), *(life.memory for life in lives)):
             if hasattr(memory, "listen"):
                 memory.listen(self._listener)
 
@@ -191,6 +201,11 @@ class Memories:
         names = {name for name, declared in self._declared.items() if declared.makes_values}
         if names and self._volatile is not None:
             self.values.sweep(self._volatile, names)
+
+    def number_after(self, earlier: Memories) -> None:
+        """Numbers of memory values go on where an earlier session stopped."""
+        if earlier._values is not None:
+            self.values.last = earlier._values.last
 
     def turn_around(self, task: Any, memory: Memory) -> Any:
         """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
@@ -440,7 +455,8 @@ class Memories:
 
     def volatile_stores(self) -> list[tuple[str | None, VolatileStore]]:
         """Those whose logs end with the session; in a test also the stores, by their names (M-8.15)."""
-        self.values.give_up()
+        if self._values is not None:
+            self._values.give_up()
         made: dict[int, tuple[str | None, VolatileStore]] = {}
         for store in (self._volatile, *self._earlier.values()):
             if store is not None:

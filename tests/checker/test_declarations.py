@@ -157,7 +157,7 @@ def test_a_model_knows_connection_memory_and_decorators(snippet: Any) -> None:
     checked = snippet(text + MAIN)
     (model,) = checked.checked.models
     assert model.connection == "offline"
-    assert model.memory is checked.checked.memories[0]
+    assert model.memories == [checked.checked.memories[0]]
     assert model.decorators == [("retry", {"max": 2}), ("log", {})]
     assert list(model.fields) == ["provider", "memory", "temperature"]
 

@@ -37,7 +37,8 @@ def test_every_row_of_the_specification_is_there_and_linked(tool: ModuleType) ->
     spec = set(re.findall(r"\*\*(M-13\.\d+)\*\*", tool.SPEC.read_text(encoding="utf-8")))
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in text.splitlines() if line.startswith("| M-13.")}
     assert set(rows) == spec
-    assert [system for system, _ in tool.capabilities()] == ["Concerto", "selectools", "Anima", "Gumbee agent", "AshAgent"]
+    systems = ["Concerto", "selectools", "Anima", "Gumbee agent", "AshAgent", "Stored values"]
+    assert [system for system, _ in tool.capabilities()] == systems
     for clause, row in rows.items():
         links = re.findall(r"\]\((\S+?)\)", row)
         assert links, clause

@@ -168,7 +168,7 @@ def _declarations(scope: Scope) -> None:
         for number in i.memories_of(model):
             if number >= len(image.memories):
                 refuse("V108", f"model {index}", f"there is no memory {number}")
-            if keyed(image, number):
+            elif keyed(image, number):
                 refuse("V119", f"model {index}", f"memory {number} has keys: a model has none for it")
         for section, number, _ in model.tools:
             if section not in OFFERING or number >= scope.sizes[section]:

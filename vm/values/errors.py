@@ -24,7 +24,7 @@ _INT: Descriptor = ("nilable", ("int",))
 
 _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("model provider raw_response path field connection tool method channel input pattern url name", _STRING),
-    ("memory function store pipeline stage capability flag limit raw_line stderr", _STRING),
+    ("memory function store pipeline stage capability flag limit bound raw_line stderr", _STRING),
     ("status retry_after_ms attempts line column needed budget found supported exit_code", _INT),
     ("timeout_seconds", ("nilable", ("float",))),
     ("violations", ("nilable", ("array", ("map", ("string",), ("any",))))),

@@ -269,18 +269,27 @@ def url_decoded(text: str, start: int = 0) -> str:
 
 
 def url_pairs(text: str) -> list[tuple[str, str]]:
-    found, at = [], 0
+    found, at = [], len(text) - len(text.removeprefix("?"))
     for part in text.removeprefix("?").split("&"):
         name, _, value = part.replace("+", " ").partition("=")
-        pair = url_decoded(name, at), url_decoded(value, at)
+        pair = url_decoded(name, at), url_decoded(value, at + len(name) + 1)
         found += [pair] if part else []
         at += len(part) + 1
     return found
 
 
+def url_joined(base: str, reference: str) -> str:
+    try:
+        if max(len(base), len(reference)) <= 65_536:
+            return urljoin(base, reference)
+    except ValueError:
+        pass
+    raise Panic("P013", "no URL")
+
+
 URL = {"parse(s: String) -> Result<Url, ParseError>": url_parts, "query(parts: Map<String, Any>) -> String": url_query,
     'build(scheme: String, host: String, path: String = "", query: Map<String, Any> = {}, port: Int? = nil, '
-    'fragment: String = "") -> String': url_text, "join(base: String, reference: String) -> String": urljoin,
+    'fragment: String = "") -> String': url_text, "join(base: String, reference: String) -> String": url_joined,
     "encode(s: String) -> String": lambda s: quote(s, safe=""),
     "decode(s: String) -> Result<String, ParseError>": lambda s: ok(url_decoded(s)),
     "parse_query(s: String) -> Result<Array<(String, String)>, ParseError>":
