@@ -31,9 +31,9 @@ NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 
 class Facts:
     """`task`: whose ephemeral facts are seen and written. `by`: the model or agent that is shown what is found, None for the
-    program itself. `said`: the messages that a recall among them looks at, by default those of the log."""
+    program itself. `said`: the messages that a recall among them looks at, by default those of the log. `as_now`: what gives the stored content of a slot by the type of now, None where it does not fit."""
 
-    __slots__ = ("memory", "task", "by", "said", "degraded")
+    __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")
 
     def __init__(
         self, memory: Memory, task: Any = None, by: str | None = None, said: Callable[[], Sequence[Entry]] | None = None
@@ -42,6 +42,7 @@ class Facts:
         self.task = task
         self.by = by
         self.said = said
+        self.as_now: Callable[[Any], Any] = lambda stored: stored
         self.degraded = False
         """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
 
@@ -249,7 +250,7 @@ class Facts:
             if older is not None:  # it is called by its new name from now on
                 kept.created, gone, name = older.created, [*gone, older.id], older.name
                 if (fact.tier, fact.name) in memory.lists:
-                    kept.elements = carried(older, kept.content, kept.accessed)
+                    kept.elements = carried(older, kept.content, kept.accessed, self._written_now)
             try:
                 if said is not None and hasattr(store, "swap"):
                     return bool(store.swap(memory.key, memory.now(), kept, said, gone, name))
@@ -273,13 +274,22 @@ class Facts:
         held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
         if (fact.tier, fact.name) in self.memory.lists:
-            fact.elements = carried(same, fact.content, fact.accessed)
+            fact.elements = carried(same, fact.content, fact.accessed, self._written_now)
         if same is not None:
             fact.id, fact.created = same.id, same.created
         else:
             others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
             fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
         return same is not None
+
+    def _written_now(self, stored: Any) -> Any:
+        """The content of a slot as it would be written today."""
+        found, redactors = self.as_now(stored), self.memory.policy.redactors
+        if not redactors:
+            return found
+        from .redaction import redacted_json
+
+        return redacted_json(found, redactors)
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""
