@@ -31,7 +31,8 @@ NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 
 class Facts:
     """`task`: whose ephemeral facts are seen and written. `by`: the model or agent that is shown what is found, None for the
-    program itself. `said`: the messages that a recall among them looks at, by default those of the log. `as_now`: what gives the stored content of a slot by the type of now, None where it does not fit."""
+    program itself. `said`: the messages that a recall among them looks at, by default those of the log. `as_now`: gives the
+    stored content of a slot by the type of now, None where it does not fit."""
 
     __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")
 
