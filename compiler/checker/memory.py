@@ -98,7 +98,7 @@ def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
             message = f"a memory value has no `{kept[0]}`, which it would take over: {NOT_OF_A_VALUE[kept[0]]}"
             c.report("E4521", steps.like.span, message, help="write the steps you want, or take over those of another memory")
         _take_over(c, symbol, steps, steps.like)
-    steps.complete(c.memory_tables.defaults)
+    steps.complete(c.memory_defaults)
     _check_context(c, symbol)
     check_fact_rules(c, symbol)
     _embed(c, symbol)
