@@ -30,6 +30,8 @@ from .types import written_type
 ROLES = ("user", "assistant", "system")
 DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
 AT_A_STORE = ("store", "ttl", "decay", "context")  # where a report about the store of a memory points
+OF_THE_TYPE = ("per", "context")
+"""Steps that are read first: functions of the others may use the memory."""
 INIT_METHODS = ("append", "pin", "remember")
 
 
@@ -58,9 +60,12 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         symbol.of = _shown(c, symbol, value)
     else:
         _new(c, value, steps)
-    for step in written:
-        steps.read(step)
+    symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
+    for step in sorted(written, key=lambda step: step.name.text not in OF_THE_TYPE):
+        steps.read(step)
+        if step.name.text == "per" and symbol.of is None:
+            symbol.keys = steps.found.get("per", {}).get("keys", [])
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
     steps.complete(c.memory_defaults)
