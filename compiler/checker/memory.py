@@ -62,10 +62,14 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         _new(c, value, steps)
     symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
-    for step in sorted(written, key=lambda step: step.name.text not in OF_THE_TYPE):
-        steps.read(step)
-        if step.name.text == "per" and symbol.of is None:
-            symbol.keys = steps.found.get("per", {}).get("keys", [])
+    for name in (*OF_THE_TYPE, "like"):
+        for step in written:
+            if step.name.text == name:
+                steps.read(step)
+    _settle_type(c, symbol, steps)
+    for step in written:
+        if step.name.text not in (*OF_THE_TYPE, "like"):
+            steps.read(step)
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
     steps.complete(c.memory_defaults)
@@ -80,6 +84,18 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     _check_together(c, symbol)
     check_key_functions(c, symbol)
     _bounded(c, symbol)
+
+
+def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
+    """Key and context, before functions of other steps are read."""
+    if steps.is_view:
+        return
+    other = steps.like.binding if steps.like is not None else None
+    if isinstance(other, MemorySymbol) and other is not symbol and not _is_like(other, symbol):
+        check_memory(c, other)
+        taken = other.steps or {}
+        steps.found.update({name: taken[name] for name in OF_THE_TYPE if name in taken and name not in steps.found})
+    symbol.keys = steps.found.get("per", {}).get("keys", [])
 
 
 def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
