@@ -335,7 +335,7 @@ class Facts:
             return self.forget(name)
         if not access.writes_in_some_tier(self.by, name):
             return None
-        seen = [fact for fact in self._named(name) if self.may_read(fact)]
+        seen = [fact for fact in self._stored_as(name) if self.may_read(fact)]
         if any(not self.may_write(fact.tier, fact.name) for fact in seen):
             return None
         self._drop(seen)
@@ -343,12 +343,16 @@ class Facts:
 
     def forget(self, name: str) -> bool:
         """In all tiers."""
+        named = self._stored_as(name)
+        self._drop(named)
+        return bool(named)
+
+    def _stored_as(self, name: str) -> list[Fact]:
+        """In all tiers; of a slot that was renamed under both of its names."""
         indexes, memory = self._indexes(), self.memory
         pairs = [(tier, one) for tier in TIERS for one in (name, memory.renamed.get((tier, name))) if one is not None]
         found = (_named_in(indexes, *pair) for pair in pairs)
-        named = [fact for fact in found if fact is not None]
-        self._drop(named)
-        return bool(named)
+        return [fact for fact in found if fact is not None]
 
     def _drop(self, named: Sequence[Fact]) -> None:
         for tier in TIERS:
