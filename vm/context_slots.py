@@ -126,6 +126,18 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
     raise Panic("P452", f"{what}; {WAY_OUT.format(slot=slot.name)}") from None
 
 
+def _fitting(machine: Running, memory: MemoryRef, slot: LinkedSlot) -> Any:
+    """What gives the value of a stored content, None where it does not fit."""
+
+    def value(content: Any) -> Any:
+        try:
+            return _decoded(machine, memory, slot, [content]).value
+        except Panic:
+            return None
+
+    return value
+
+
 def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
     """The value of a slot with a default, else an Option; `option` is what the function loaded before."""
     slot = _find(machine, memory, name)
@@ -168,7 +180,7 @@ def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any
     """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
     stored then."""
     slot = _find(machine, memory, name)
-    arguments = [slot.tier, slot.name, value, expect(said, str, "String")]
+    arguments = [slot.tier, slot.name, value, expect(said, str, "String"), _fitting(machine, memory, slot)]
     stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
     return (bool(stored), _decoded(machine, memory, slot, stored) if held is True else NONE)
 
@@ -176,7 +188,8 @@ def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any
 def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
-    stored = machine.memories.at_once(memory, "put_slot", [slot.tier, name, value], task)
+    arguments = [slot.tier, name, value, _fitting(machine, memory, slot)]
+    stored = machine.memories.at_once(memory, "put_slot", arguments, task)
     return _decoded(machine, memory, slot, [stored])
 
 

@@ -22,7 +22,7 @@ from .declarations import FAILED, at_module_level, folded
 from .fact_rules import check_fact_rules
 from .facts import check_facts
 from .memory_bounds import bound, check_key_functions
-from .memory_steps import DECLARE, NOT_OF_A_VALUE, Steps
+from .memory_steps import DECLARE, NOT_OF_A_VALUE, NOT_TAKEN_OVER, OF_SHOWN_UNITS, Steps
 from .memory_summary import check_summary
 from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
@@ -30,6 +30,8 @@ from .types import written_type
 ROLES = ("user", "assistant", "system")
 DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
 AT_A_STORE = ("store", "ttl", "decay", "context")  # where a report about the store of a memory points
+OF_THE_TYPE = ("per", "context")
+"""Steps that are read first: functions of the others may use the memory."""
 INIT_METHODS = ("append", "pin", "remember")
 
 
@@ -58,9 +60,16 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         symbol.of = _shown(c, symbol, value)
     else:
         _new(c, value, steps)
-    for step in written:
-        steps.read(step)
+    symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
+    for name in (*OF_THE_TYPE, "like"):
+        for step in written:
+            if step.name.text == name:
+                steps.read(step)
+    _settle_type(c, symbol, steps)
+    for step in written:
+        if step.name.text not in (*OF_THE_TYPE, "like"):
+            steps.read(step)
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
     steps.complete(c.memory_defaults)
@@ -75,6 +84,18 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     _check_together(c, symbol)
     check_key_functions(c, symbol)
     _bounded(c, symbol)
+
+
+def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
+    """Key and context, before functions of other steps are read."""
+    if steps.is_view:
+        return
+    other = steps.like.binding if steps.like is not None else None
+    if isinstance(other, MemorySymbol) and other is not symbol and not _is_like(other, symbol):
+        check_memory(c, other)
+        taken = other.steps or {}
+        steps.found.update({name: taken[name] for name in OF_THE_TYPE if name in taken and name not in steps.found})
+    symbol.keys = steps.found.get("per", {}).get("keys", [])
 
 
 def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
@@ -93,13 +114,14 @@ def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
     if steps.like is not None:
         other = steps.like.binding
         check_memory(c, other)
-        kept = [name for name in NOT_OF_A_VALUE if name in (other.steps or {})]
+        kept = [name for name in NOT_OF_A_VALUE if name in (other.steps or {}) and name not in NOT_TAKEN_OVER]
         if kept:
             message = f"a memory value has no `{kept[0]}`, which it would take over: {NOT_OF_A_VALUE[kept[0]]}"
             c.report("E4521", steps.like.span, message, help="write the steps you want, or take over those of another memory")
         _take_over(c, symbol, steps, steps.like)
-    steps.complete(c.memory_tables.defaults)
+    steps.complete(c.memory_defaults)
     _check_context(c, symbol)
+    check_fact_rules(c, symbol)
     _embed(c, symbol)
     _check_together(c, symbol)
     _check_captures(c, symbol)
@@ -392,7 +414,7 @@ def _check_only(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None
     if "summary" not in steps:
         message = f"`{symbol.name}` shows only its summary, and has none"
         c.report("E4512", at.span, message, help=".summary(shorten, every: 3).only(Summary)")
-    for name in ("clip", "shape", "recall", *(("pin",) if symbol.of is not None else ())):
+    for name in (*OF_SHOWN_UNITS, *(("pin",) if symbol.of is not None else ())):
         if name in written and name in steps:
             message = f"`{name}` has nothing to act on: `{symbol.name}` shows only its summary"
             c.report("E4512", written[name].span, message, help=f"drop `{name}`, or `only`")

@@ -87,7 +87,10 @@ LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
 NOT_OF_A_VALUE = {
     "per": "it is one conversation", "store": "it ends with the last handle of it, and no other run could find it",
     "ttl": "it ends with the last handle of it", "decay": "its facts end with the last handle of it",
+    "was": "nothing of it was stored by an earlier program",
 }  # fmt: skip
+NOT_TAKEN_OVER = ("was",)
+"""What `like` and defaults leave where it is (M-7.8)."""
 DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 OF_A_VIEW = (
     "roles", "pin", "only", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "view", "refresh",
@@ -358,7 +361,7 @@ class Steps:
             absent = (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE)
             if name == "summary" and "summary" in self.found.get(name, {}):
                 self.found[name] = {name: completed(self.found[name][name], said.get(name, {}))}
-            elif name not in self.found and name not in self.useless and name != "was" and not absent:
+            elif name not in self.found and name not in self.useless and name not in NOT_TAKEN_OVER and not absent:
                 self.found[name] = said
 
     @property

@@ -167,6 +167,7 @@ class Conversation:
             if self.auto:
                 self.memory.end_ephemeral()
             raise
+
     async def _asked(
         self, ask: Ask, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None
     ) -> Run:

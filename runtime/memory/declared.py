@@ -384,7 +384,12 @@ class Memories:
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
         """Of a memory, or of a view of `base`, at a key: with the bounds that a run computes (M-2.14 to M-2.19)."""
-        policy = declared.policy if declared.bounds is None else declared.bounds.at(base.per, key[2:-1])
+        policy = declared.policy
+        if declared.bounds is not None:
+            values = declared_values(base.per, base.key_defaults, key[2:-1])
+            if values is None:
+                raise other_key_parts(base.name, base.per, key[2:-1])
+            policy = declared.bounds.at(base.per, values)
         if declared.policy.inner is None:
             return policy
         name, _ = declared.policy.inner

@@ -30,7 +30,7 @@ from .remembering import Facts, check_fact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .facts import Fact
@@ -143,15 +143,24 @@ def _slot_fact(facts: Facts, tier: str, name: str, content: Any) -> Fact:
     return fact
 
 
-def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
+def _as_now(facts: Facts, decoded: Callable[[Any], Any]) -> None:
+    """`decoded`: the value of what is stored, None where it does not fit its type."""
+    facts.as_now = lambda stored: content_of(decoded(stored))
+
+
+def _put_slot(facts: Facts, tier: str, name: str, content: Any, decoded: Callable[[Any], Any]) -> Any:
     """The content that is stored now."""
+    _as_now(facts, decoded)
     fact = _slot_fact(facts, tier, name, content)
     facts.keep(fact)
     return fact.content
 
 
-def _swap_slot(facts: Facts, tier: str, name: str, content: Any, said: str) -> list[Any]:
+def _swap_slot(
+    facts: Facts, tier: str, name: str, content: Any, said: str, decoded: Callable[[Any], Any]
+) -> list[Any]:
     """The content that is stored now; empty, and nothing was stored, when another has written it since it was seen."""
+    _as_now(facts, decoded)
     fact = _slot_fact(facts, tier, name, content)
     return [fact.content] if facts.swap(fact, said) else []
 

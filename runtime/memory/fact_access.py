@@ -10,7 +10,7 @@ from .facts import TIERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     Pattern = tuple[str, str]
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 class FactAccess:
     """`rules` in the form of an image: patterns, readers, writers. A fact that several rules cover is open to those whom each of
-    them names."""
+    them names. `renamed`: the names of slots before, which stand for the same fact as those of now (M-8.24)."""
 
-    __slots__ = ("rules",)
+    __slots__ = ("rules", "_same")
 
-    def __init__(self, rules: Sequence[Any]) -> None:
+    def __init__(self, rules: Sequence[Any], renamed: Mapping[tuple[str, str], str] | None = None) -> None:
+        pairs = [(tier, name, before) for (tier, name), before in (renamed or {}).items()]
+        self._same = {(tier, name): before for tier, name, before in pairs}
+        self._same |= {(tier, before): name for tier, name, before in pairs}
         self.rules = [
             ([(tier, name) for tier, name in patterns], frozenset(readers) | frozenset(writers), frozenset(writers))
             for patterns, readers, writers in rules
@@ -31,17 +34,17 @@ class FactAccess:
 
     def reads(self, by: str, tier: str, name: str) -> bool:
         """Who writes a fact may read it."""
-        return all(by in readers for patterns, readers, _ in self.rules if _covers(patterns, tier, name))
+        return all(by in readers for patterns, readers, _ in self.rules if self._covers(patterns, tier, name))
 
     def writes(self, by: str, tier: str, name: str) -> bool:
-        return all(by in writers for patterns, _, writers in self.rules if _covers(patterns, tier, name))
+        return all(by in writers for patterns, _, writers in self.rules if self._covers(patterns, tier, name))
 
     def writes_in_some_tier(self, by: str, name: str) -> bool:
         return any(self.writes(by, tier, name) for tier in TIERS)
 
-
-def _covers(patterns: Sequence[Pattern], tier: str, name: str) -> bool:
-    return any(pattern[0] in ("", tier) and _is_named(pattern[1], name) for pattern in patterns)
+    def _covers(self, patterns: Sequence[Pattern], tier: str, name: str) -> bool:
+        names = (name, self._same.get((tier, name), name))
+        return any(pattern[0] in ("", tier) and any(_is_named(pattern[1], one) for one in names) for pattern in patterns)
 
 
 def _is_named(pattern: str, name: str) -> bool:

@@ -14,7 +14,7 @@ from .stores.operations import IN_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ...vm.bytecode.image import Image, Memory
@@ -68,16 +68,17 @@ def declarations(
                 memory.name, policy_of(number), per=steps.get("keys", ()) if made is None else key_names(made), store=store,
                 of=of, allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
                 path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
-                on=_handlers(steps), lists=_lists(image, memory), access=_access(steps),
+                on=_handlers(steps), lists=_lists(image, memory),
+                access=_access(steps, _renamed(image, memory)),
             )
         )
     return found
 
 
 def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
-    """Its slots without `mut` (M-10.2)."""
+    """Its slots without `mut` (M-10.2), by the names before too."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
-    return frozenset((tier, name) for tier, name, _, mutable, *_ in slots if not mutable)
+    return frozenset(at for slot in slots if not slot[3] for at in _places(slot))
 
 
 def _renamed(image: Image, memory: Memory) -> dict[tuple[str, str], str]:
@@ -91,9 +92,14 @@ def _handlers(steps: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _lists(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
-    """Its slots that are lists (M-10.38)."""
+    """Its slots that are lists (M-10.38), by the names before too."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
-    return frozenset((tier, name) for tier, name, type_index, *_ in slots if image.types[type_index][0] == "array")
+    return frozenset(at for slot in slots if image.types[slot[2]][0] == "array" for at in _places(slot))
+
+
+def _places(slot: Sequence[Any]) -> list[tuple[str, str]]:
+    """The tier and the names of the fact that a slot is (M-8.24)."""
+    return [(slot[0], name) for name in (slot[1], *slot[5:])]
 
 
 def namespace(image: Image) -> str:
@@ -128,12 +134,12 @@ def _allowed(steps: dict[str, Any]) -> Allow | None:
     return frozenset(steps.get("allow_read", ())), frozenset(steps.get("allow_write", ()))
 
 
-def _access(steps: dict[str, Any]) -> FactAccess | None:
+def _access(steps: dict[str, Any], renamed: Mapping[tuple[str, str], str]) -> FactAccess | None:
     if "allow_facts" not in steps:
         return None
     from .fact_access import FactAccess
 
-    return FactAccess(steps["allow_facts"])
+    return FactAccess(steps["allow_facts"], renamed)
 
 
 def _counting(counter: Any) -> TokenCounter:

@@ -12,7 +12,7 @@ from .facts import content_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .facts import Fact
@@ -40,19 +40,29 @@ def times_of(fact: Fact) -> Sequence[Times]:
     return [[fact.created, fact.accessed, fact.refreshed] for _ in fact.content]
 
 
-def carried(before: Fact | None, content: Any, now: int) -> list[Times]:
-    """The times of the elements of a list that takes the place of another one: an element that was there keeps its own."""
+def carried(before: Fact | None, content: Any, now: int, as_now: Callable[[Any], Any] = lambda stored: None) -> list[Times]:
+    """The times of the elements of a list that takes the place of another one: an element that was there keeps its own. `as_now`
+    gives what is stored as it is written today, by the type and the redaction of now; no list where it cannot be."""
     if not isinstance(content, list):
         return []
-    known: dict[str, list[Times]] = defaultdict(list)
+    made: list[Times | None] = [None] * len(content)
     if before is not None and isinstance(before.content, list):
-        for element, times in zip(before.content, times_of(before), strict=True):
-            known[content_text([element])].append(times)
-    made = []
-    for element in content:
-        held = known.get(content_text([element]))
-        made.append(held.pop(0) if held else [now, now, now])
-    return made
+        left = _given(before.content, content, made, dict(enumerate(times_of(before))))
+        if left and None in made and isinstance(again := as_now(before.content), list) and len(again) == len(before.content):
+            _given(again, content, made, left)
+    return [times or [now, now, now] for times in made]
+
+
+def _given(held: Sequence[Any], content: Sequence[Any], made: list[Times | None], left: dict[int, Times]) -> dict[int, Times]:
+    """Puts the times of elements that are held into `made`, in order; `left`: those of elements that nothing took yet."""
+    known: dict[str, list[int]] = defaultdict(list)
+    for place in left:
+        known[content_text([held[place]])].append(place)
+    for at, element in enumerate(content):
+        places = known.get(content_text([element])) if made[at] is None else None
+        if places:
+            made[at] = left.pop(places.pop(0))
+    return left
 
 
 def touched(fact: Fact, found: Sequence[Any], now: int, refreshes: bool) -> list[Times]:

@@ -183,6 +183,11 @@ class Policy:
         """What acts on the log one after another: those of the views it is of, the innermost first, and itself."""
         return [self] if self.inner is None else [*self.inner[1].chain, self]
 
+    @property
+    def inner_names(self) -> list[str]:
+        """Of the views it is of."""
+        return [] if self.inner is None else [self.inner[0], *self.inner[1].inner_names]
+
     def replaced(self, **fields: Any) -> Policy:
         names = [name for name in self.__slots__ if name not in COMPUTED]
         return Policy(**{name: getattr(self, name) for name in names} | fields)

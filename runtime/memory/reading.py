@@ -197,7 +197,7 @@ class MemoryReader:
         states = self.store.views(self.key) if (policy.has_state or self.policy.redact) and log.length else {}
         source: Source = log
         if self.policy.redact:
-            source, states = self._as_redacted_now(log, states)
+            source, states = self._as_redacted_now(log, states, (name, *policy.inner_names))
         state = states.get(name) or ViewState(name)
         if policy.inner is None:
             return source, state
@@ -263,12 +263,15 @@ class MemoryReader:
 
         return self._read(shown)
 
-    def _as_redacted_now(self, log: StoredLog, states: Mapping[str, ViewState]) -> tuple[Source, dict[str, ViewState]]:
-        """What was stored under another redaction goes through this one before it goes to a model (M-8.27)."""
+    def _as_redacted_now(
+        self, log: StoredLog, states: Mapping[str, ViewState], names: Sequence[str]
+    ) -> tuple[Source, dict[str, ViewState]]:
+        """What was stored under another redaction goes through this one before it goes to a model (M-8.27). `names`: of the
+        views that are looked at."""
         from .older_text import Shown
 
         shown = Shown(self.policy, self.key, states)
-        return shown.log(log), {name: shown.state(state) for name, state in states.items()}
+        return shown.log(log), {name: shown.state(states[name]) for name in names if name in states}
 
     def summary(self, name: str = OWN_VIEW) -> str | None:
         """M-6.13."""

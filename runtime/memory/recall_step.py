@@ -46,6 +46,8 @@ def shown_fact(memory: Memory, fact: Fact) -> tuple[str, Any]:
     from .older_text import json_shown
 
     return json_shown(memory.policy, fact.name), json_shown(memory.policy, fact.content)
+
+
 def _shown(element: Attached, beside: Sequence[Attached], prompt: str) -> frozenset[int]:
     """The messages of the log that the request shows where no fact takes their room (M-10.40)."""
     seqs: set[int] = set()

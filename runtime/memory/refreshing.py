@@ -34,9 +34,14 @@ class Refreshing:
         return newest, [_as_user(unit) for unit in shown if unit]
 
     def _as(self, policy: Policy, unit: Unit) -> Unit:
+        """In the form of the view, and of those it is of before it."""
         from .stages import clipped, of_roles
 
-        return clipped(policy, unit if policy.roles is None else of_roles(policy.roles, unit, policy.counter))
+        for each in policy.chain:
+            if unit and each.roles is not None:
+                unit = of_roles(each.roles, unit, each.counter)
+            unit = clipped(each, unit)
+        return unit
 
 
 def _as_user(unit: Unit) -> Msg:

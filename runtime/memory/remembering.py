@@ -31,9 +31,10 @@ NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 
 class Facts:
     """`task`: whose ephemeral facts are seen and written. `by`: the model or agent that is shown what is found, None for the
-    program itself. `said`: the messages that a recall among them looks at, by default those of the log."""
+    program itself. `said`: the messages that a recall among them looks at, by default those of the log. `as_now`: gives the
+    stored content of a slot by the type of now, None where it does not fit."""
 
-    __slots__ = ("memory", "task", "by", "said", "degraded")
+    __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")
 
     def __init__(
         self, memory: Memory, task: Any = None, by: str | None = None, said: Callable[[], Sequence[Entry]] | None = None
@@ -42,6 +43,7 @@ class Facts:
         self.task = task
         self.by = by
         self.said = said
+        self.as_now: Callable[[Any], Any] = lambda stored: stored
         self.degraded = False
         """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
 
@@ -249,7 +251,7 @@ class Facts:
             if older is not None:  # it is called by its new name from now on
                 kept.created, gone, name = older.created, [*gone, older.id], older.name
                 if (fact.tier, fact.name) in memory.lists:
-                    kept.elements = carried(older, kept.content, kept.accessed)
+                    kept.elements = carried(older, kept.content, kept.accessed, self._written_now)
             try:
                 if said is not None and hasattr(store, "swap"):
                     return bool(store.swap(memory.key, memory.now(), kept, said, gone, name))
@@ -273,13 +275,22 @@ class Facts:
         held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
         if (fact.tier, fact.name) in self.memory.lists:
-            fact.elements = carried(same, fact.content, fact.accessed)
+            fact.elements = carried(same, fact.content, fact.accessed, self._written_now)
         if same is not None:
             fact.id, fact.created = same.id, same.created
         else:
             others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
             fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
         return same is not None
+
+    def _written_now(self, stored: Any) -> Any:
+        """The content of a slot as it would be written today."""
+        found, redactors = self.as_now(stored), self.memory.policy.redactors
+        if not redactors:
+            return found
+        from .redaction import redacted_json
+
+        return redacted_json(found, redactors)
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""
@@ -324,7 +335,7 @@ class Facts:
             return self.forget(name)
         if not access.writes_in_some_tier(self.by, name):
             return None
-        seen = [fact for fact in self._named(name) if self.may_read(fact)]
+        seen = [fact for fact in self._stored_as(name) if self.may_read(fact)]
         if any(not self.may_write(fact.tier, fact.name) for fact in seen):
             return None
         self._drop(seen)
@@ -332,12 +343,16 @@ class Facts:
 
     def forget(self, name: str) -> bool:
         """In all tiers."""
+        named = self._stored_as(name)
+        self._drop(named)
+        return bool(named)
+
+    def _stored_as(self, name: str) -> list[Fact]:
+        """In all tiers; of a slot that was renamed under both of its names."""
         indexes, memory = self._indexes(), self.memory
         pairs = [(tier, one) for tier in TIERS for one in (name, memory.renamed.get((tier, name))) if one is not None]
         found = (_named_in(indexes, *pair) for pair in pairs)
-        named = [fact for fact in found if fact is not None]
-        self._drop(named)
-        return bool(named)
+        return [fact for fact in found if fact is not None]
 
     def _drop(self, named: Sequence[Fact]) -> None:
         for tier in TIERS:

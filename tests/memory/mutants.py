@@ -499,7 +499,7 @@ MUTANTS = {
             "    return [fact]\n    made", finding.items,
         ),
         "times by place": Mutant(
-            list_slots, "held = known.get(content_text([element]))", "held = next(iter(known.values()), None)", finding.items
+            list_slots, "known.get(content_text([element])) if", "next(filter(None, known.values()), None) if", finding.items
         ),
         "a new element is as old as its list": Mutant(
             list_slots, "[now, now, now]", "[before.created if before else now, now, now]", finding.items

@@ -211,8 +211,8 @@ def test_a_program_without_memory_loads_no_store():
         def loaded(source):
             with concerto.compile(source).session(offline=True) as session:
                 session.call("ask")
-            parts = ("stores.volatile", "stores.sql", "recalling", "remembering", "memory.memory", "memory.views", "summaries")
-            return sorted({name for name in sys.modules for part in parts if name.startswith("concerto.") and part in name})
+            parts = ("stores.volatile", "stores.sql", "recalling", "remembering", "memory.memory$", "memory.views", "summaries")
+            return sorted({name for name in sys.modules for part in parts if name.startswith("concerto.") and part in name + "$"})
         ask = 'pub fn ask() -> Result<String, Error> { Ok(M.execute("x")?.text) }'
         print(loaded("model M { provider: offline } " + ask), "sqlite3" in sys.modules)
         memory = "memory m: Memory = Memory::new(); model M { provider: offline, memory: m } "

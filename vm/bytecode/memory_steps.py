@@ -142,7 +142,7 @@ MADE = "value"
 """The first part of the key of a memory value, before its bounds: its number in the session (M-2.19)."""
 VALUE, COMPUTED = "__value", "__bounds"
 """Methods of handles for generated code: what makes a memory value, and what checks the bounds of a declared memory."""
-NOT_OF_A_VALUE = ("keys", "store", "ttl", "decay_rate", "bounds")
+NOT_OF_A_VALUE = ("keys", "store", "ttl", "decay_rate", "bounds", "was")
 HANDLER = _table({"event": _one_of(tuple(EVENTS)), "with": is_function}, ("event", "with"))
 
 STEPS: dict[str, Accepts] = {
