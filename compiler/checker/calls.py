@@ -290,6 +290,10 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     given = collection_arguments(c, callee, name)
     if callee.type_arguments is not None and given is None and name not in CONSTRUCTORS:
         c.report("E2028", callee.span, f"`{name}` takes no type arguments", help="drop the `<…>`")
+    if name in ("Memory", "MemoryRef"):
+        infer_all(c, node.arguments)
+        message = "a memory begins with `Memory::new(…)`"
+        return c.report("E4501", node.span, message, help="write `Memory::new()` or `Memory::new(20)`")
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
         return c.report(

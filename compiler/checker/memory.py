@@ -11,6 +11,7 @@ from typing import Any
 from ...vm.builtins import lookup
 from .. import ast
 from ..decisions import BuiltinCall
+from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
 from ..resolver.spelling import did_you_mean
 from ..symbols import BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModuleSymbol, StepFunction
 from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, Type, array
@@ -182,7 +183,7 @@ def _chain(value: ast.Expr) -> tuple[ast.Expr, list[ast.MethodCall]]:
 def _constructor(value: ast.Expr) -> str | None:
     if isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr):
         binding = value.callee.binding
-        if isinstance(binding, BuiltinSymbol) and binding.name.startswith("Memory"):
+        if isinstance(binding, BuiltinSymbol) and binding.name.startswith(("Memory::", "MemoryRef::")):
             return binding.name.replace("MemoryRef", "Memory")
     return None
 
@@ -193,7 +194,8 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
     for argument in call.arguments:
         if argument.name is not None and argument.name.text not in ("max", "tools"):
             message = f"`Memory::new` has no parameter `{argument.name.text}`"
-            c.report("E4502", argument.name.span, message, help="the largest number of messages is `max`")
+            help = STEPS_ELSEWHERE.get(argument.name.text) if "token" in argument.name.text else None
+            c.report("E4502", argument.name.span, message, help=help or "the largest number of messages is `max`")
             return
     bounds = [a for a in call.arguments if a.name is None or a.name.text == "max"]
     flags = [a for a in call.arguments if a.name is not None and a.name.text == "tools"]
