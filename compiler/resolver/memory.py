@@ -28,12 +28,14 @@ def is_step(call: ast.MethodCall) -> bool:
     name = call.name.text
     unnamed = sum(argument.name is None for argument in call.arguments)
     match name:
-        case "tokens" | "summary":  # these four are both
+        case "tokens" | "summary":  # these five are both
             return bool(call.arguments)
         case "recall":
             return unnamed == 0
         case "pin":
             return unnamed < 2
+        case "view":
+            return any(argument.name is not None and argument.name.text == "with" for argument in call.arguments)
     return lookup("Memory", name) is None
 
 
