@@ -43,7 +43,7 @@ def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], value
     """As a key stands in the store (M-7.9): without the last parts that have what keys before them have there, so that it is the
     key that was written before."""
     count = len(values)
-    while count and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
+    while 0 < count <= len(names) and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
         count -= 1
     return values[:count]
 
