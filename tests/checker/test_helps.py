@@ -108,6 +108,9 @@ DECLARATIONS = [
         "`.tokens(n)` sends at most n tokens, `.retain(tokens: n)` keeps at most n",
     ),
     ("memory m: Memory = Memory(20); fn main() {}", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
+    ("memory m: Memory = Memory::new(); fn main() { for x in m { print(x); } }", "E2015", "write `m.messages()`"),
+    ("memory m: Memory = Memory::new(); fn main() { print(m[0]); }", "E2017", "write `m.messages()[…]`"),
+    ("memory m: Memory = Memory::new(); fn main() { print(len(m)); }", "E2009", "write `m.len()`"),
     ("let m = Memory(20); print(m);", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
     (MODEL + '{ let _ = M.with_memory([1])?; }', "E4040", "give the name of a memory: `memory log: Memory = Memory::new();`"),
     (
