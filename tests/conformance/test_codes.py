@@ -21,11 +21,12 @@ UNBUILT: dict[str, str] = {
     "replay": "P406",
 }
 
-# Codes that only a host provokes, or that the outcome of a test leaves out, with the test that sees them.
+# Codes that only a host or a manifest provokes, or that the outcome of a test leaves out, with the test that sees them.
 BUDGETS = "tests/runtime/test_budgets.py"
 ELSEWHERE = {
     "V005": "tests/bytecode/test_codec.py::test_order_of_checks",
     **dict.fromkeys(("P401", "P402", "P403"), f"{BUDGETS}::test_where_no_result_carries_it_a_spent_budget_is_a_panic"),
+    "E4514": "tests/cli/test_memories.py::test_a_manifest_that_says_no_memory",
     "P414": "tests/runtime/test_mocks.py::test_the_code_of_a_mock_without_a_reply",
 }
 
