@@ -206,6 +206,7 @@ W0454 declare  summary that is never made
 W0455 declare  observation that no rule sees
 W0456 declare  window of messages that pinned ones can fill
 W0457 declare  summary that is given the whole log each time
+W0458 declare  `needs` of a slot that is never without value
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

@@ -49,7 +49,7 @@ from .memory import memory_value
 from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .prompts import check_prompt
-from .relations import ERRONEOUS, is_text
+from .relations import ERRONEOUS, is_memory, is_text
 from .schemas import instance_fault
 from .signatures import Formal
 from .standard import collection_arguments, std_call
@@ -290,6 +290,10 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     given = collection_arguments(c, callee, name)
     if callee.type_arguments is not None and given is None and name not in CONSTRUCTORS:
         c.report("E2028", callee.span, f"`{name}` takes no type arguments", help="drop the `<…>`")
+    if name in ("Memory", "MemoryRef"):
+        infer_all(c, node.arguments)
+        message = "a memory begins with `Memory::new(…)`"
+        return c.report("E4501", node.span, message, help="write `Memory::new()` or `Memory::new(20)`")
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
         return c.report(
@@ -341,9 +345,10 @@ def _len(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
     if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
         argument = node.target.arguments[0]
         if argument.type != ANY and argument.type != NEVER and kind_of(argument.type) not in LENGTHS:
+            asked = f"write `{c.text(argument)[1:-1]}.len()`" if is_memory(argument.type) else None
             return c.report(
                 "E2009", argument.span, f"`{argument.type}` has no length",
-                help="strings, arrays, maps, tuples and ranges have one",
+                help=asked or "strings, arrays, maps, tuples and ranges have one",
             )
     return result
 

@@ -122,6 +122,9 @@ def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
         for ref in clause.slots:
             if ref.local is not None:
                 _check_reference(c, ref)
+                if clause.kind == "needs" and ref.found is not None and ref.found.declaration.default is not None:
+                    message = f"`{ref.slot.text}` has a default, so that it is never missing"
+                    c.report("W0458", ref.span, message, help="drop the default in its context, or write `reads`")
         if clause.kind == "needs":
             _check_needs(c, symbol, clause)
 

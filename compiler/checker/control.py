@@ -37,7 +37,7 @@ from .open_types import close_variable
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .prompts import keep_text
 from .propagation import discarded_result, leave, uncaught_value
-from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
+from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_memory, is_text, join_all
 from .testing import mock
 from .types import written_type
 
@@ -302,7 +302,9 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
     if type_ in (ANY, NEVER):
         return type_
     counted = f"write a range: `0..{c.text(iterable)[1:-1]}`"
-    help = absent_help(type_) or (counted if type_ == INT else f"a `for` goes through {ITERABLE}")
+    listed = f"write `{c.text(iterable)[1:-1]}.messages()`"
+    otherwise = counted if type_ == INT else listed if is_memory(type_) else f"a `for` goes through {ITERABLE}"
+    help = absent_help(type_) or otherwise
     return c.report("E2015", iterable.span, f"`{type_}` cannot be iterated", help=help)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ...vm.builtins import lookup
 from .. import ast
 from ..decisions import BuiltinCall
+from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
 from ..resolver.spelling import did_you_mean
 from ..symbols import BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModuleSymbol, StepFunction
 from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, Type, array
@@ -204,7 +205,7 @@ def _chain(value: ast.Expr) -> tuple[ast.Expr, list[ast.MethodCall]]:
 def _constructor(value: ast.Expr) -> str | None:
     if isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr):
         binding = value.callee.binding
-        if isinstance(binding, BuiltinSymbol) and binding.name.startswith("Memory"):
+        if isinstance(binding, BuiltinSymbol) and binding.name.startswith(("Memory::", "MemoryRef::")):
             return binding.name.replace("MemoryRef", "Memory")
     return None
 
@@ -215,7 +216,8 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
     for argument in call.arguments:
         if argument.name is not None and argument.name.text not in ("max", "tools"):
             message = f"`Memory::new` has no parameter `{argument.name.text}`"
-            c.report("E4502", argument.name.span, message, help="the largest number of messages is `max`")
+            help = STEPS_ELSEWHERE.get(argument.name.text) if "token" in argument.name.text else None
+            c.report("E4502", argument.name.span, message, help=help or "the largest number of messages is `max`")
             return
     bounds = [a for a in call.arguments if a.name is None or a.name.text == "max"]
     flags = [a for a in call.arguments if a.name is not None and a.name.text == "tools"]
@@ -383,8 +385,9 @@ def _check_views(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> Non
         message = f"what `refresh` shows later would pass by the function of `{giving}`"
         c.report("E4531", place.span, message, help=f"leave out `{giving}` or `refresh`")
     elif symbol.of is None and (how := _on_conflict(steps)) != "Append":
-        message = f"nothing comes between the steps of a turn of `{symbol.name}`: its `on_conflict` is `{how}`"
-        help = f"add `.on_conflict(Append)`, or refresh a view of it that is only read: `Memory::of({symbol.name}).refresh(Step)`"
+        message = f"nothing comes between the steps of a turn of {symbol.told}: its `on_conflict` is `{how}`"
+        view = f", or refresh a view of it that is only read: `Memory::of({symbol.name}).refresh(Step)`"
+        help = f"add `.on_conflict(Append)`{view if symbol.value is None else ''}"
         c.report("E4530", place.span, message, help=help)
 
 
@@ -412,11 +415,11 @@ def _check_only(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None
     written = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
     at = written.get("only", symbol.declaration.name)
     if "summary" not in steps:
-        message = f"`{symbol.name}` shows only its summary, and has none"
+        message = f"{symbol.told} shows only its summary, and has none"
         c.report("E4512", at.span, message, help=".summary(shorten, every: 3).only(Summary)")
     for name in (*OF_SHOWN_UNITS, *(("pin",) if symbol.of is not None else ())):
         if name in written and name in steps:
-            message = f"`{name}` has nothing to act on: `{symbol.name}` shows only its summary"
+            message = f"`{name}` has nothing to act on: {symbol.told} shows only its summary"
             c.report("E4512", written[name].span, message, help=f"drop `{name}`, or `only`")
 
 
@@ -434,12 +437,12 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
         named |= {"window", "prune"} & (through.steps or {}).keys()
         through = through.of
     if said.get("from") == "Buffer" and not named & {"window", "retain"}:
-        message = f"each fold is given the whole log: `{symbol.name}` has no `window`, and its log loses nothing"
+        message = f"each fold is given the whole log: {symbol.told} has no `window`, and its log loses nothing"
         c.report("W0457", place.span, message, help="add `.window(40)`, or leave `from: Buffer` out")
     if "every_turns" in said or "every_ms" in said or named:
         return
     c.report(
-        "W0454", place.span, f"nothing is ever summarised: `{symbol.name}` has no `window`, and its log loses nothing",
+        "W0454", place.span, f"nothing is ever summarised: {symbol.told} has no `window`, and its log loses nothing",
         help="add `.window(40)` or `.retain(200)`, or say when: `every: 10`",
     )  # fmt: skip
 

@@ -81,6 +81,16 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "learn": {},
     "context": {},
 }  # fmt: skip
+# What a step looks like, for one that was written without arguments.
+EXAMPLES = {
+    "retain": ".retain(20), .retain(20, tokens: 4000)", "redact": ".redact(Pii), .redact(|text| text)",
+    "roles": ".roles([User, Assistant])", "pin": ".pin([System]), .pin(when: |m| m.role == \"system\")",
+    "only": ".only(Summary)", "prune": ".prune(similar: 0.9)", "clip": ".clip(200)", "window": ".window(20), .window(turns: 10)",
+    "tokens": ".tokens(4000)", "on_failure": ".on_failure(Record)", "on_conflict": ".on_conflict(Serial)",
+    "shape": ".shape(|messages| messages)", "refresh": ".refresh(Step)", "weight": ".weight(2)", "ttl": '.ttl("30d")',
+    "embed": '.embed("offline")', "store": '.store("durable")', "allow": ".allow(read: [M], write: [M])",
+    "decay": '.decay(rate: 0.01, per: "1d", floor: 0.3)', "was": '.was("old")',
+}  # fmt: skip
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn", "on")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
@@ -165,7 +175,7 @@ class Steps:
         elif not written:
             self.c.report(
                 "E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given",
-                help="give what it keeps, such as a number",
+                help=EXAMPLES[name],
             )
         elif name == "decay":
             self._check_decay(at, said)

@@ -26,6 +26,7 @@ KNOWN = ("every", "from", "inject", "role", "max_tokens", "prompt", "text")
 WHO = ("model", "function", "host")
 EVERY = ("every_turns", "every_ms")
 WORDS = {"inject": INJECT, "role": SUMMARY_ROLES, "from": FROM}
+WITH_A_ROLE = ("Prefix", "Suffix")
 SAID = "said"  # of a step that names nobody: the arguments that stand there, until it is complete
 
 
@@ -41,6 +42,11 @@ def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
     for argument in node.arguments:
         if argument.name is not None:
             legal = _named(c, argument.name, argument.value, found) and legal
+    if legal and "role" in found and found.get("inject", WITH_A_ROLE[0]) not in WITH_A_ROLE:
+        at = next(argument.name.span for argument in node.arguments if argument.name is not None and argument.name.text == "role")
+        message = f"with `inject: {found['inject']}` the summary is no message of its own, and has no role"
+        c.report("E4504", at, message, help="leave `role` out, or write `inject: Prefix` or `inject: Suffix`")
+        return None
     if not by:
         found[SAID] = {argument.name.text for argument in node.arguments if argument.name is not None}
     return found if legal else None

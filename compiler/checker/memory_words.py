@@ -16,7 +16,7 @@ def known_word(c: Checker, what: str, words: tuple[str, ...], value: ast.Expr) -
     text = _written(value)
     if text in words:
         return text
-    help = did_you_mean(text or "", words) or listed("words", words, like=text or "")
+    help = did_you_mean(text or "", words) or listed("words", words, len(words), like=text or "")
     message = f"`{what}` has no word `{text}`" if text else f"`{what}` takes one of its words"
     c.report("E4502", value.span, message, help=help)
     return None

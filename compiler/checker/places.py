@@ -24,7 +24,7 @@ from .open_types import learn, learn_from_assignment, open_local
 from .operators import operand_error, operator_type
 from .privacy import private_fields
 from .records import RECORD_FIELDS
-from .relations import ERRONEOUS, close, generic, is_text, join_all, nilable
+from .relations import ERRONEOUS, close, generic, is_memory, is_text, join_all, nilable
 
 # ---------------------------------------------------------------- reading
 
@@ -201,6 +201,8 @@ def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> 
 def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
     """Stores and collections with keys are asked by methods."""
     if lookup(kind_of(receiver), "get") is None:
+        if is_memory(receiver):
+            return f"write `{c.text(node.receiver)[1:-1]}.messages()[…]`"
         return "strings, bytes, arrays, tuples, ranges and maps have elements"
     what, key = c.text(node.receiver)[1:-1], c.text(node.index)[1:-1]
     writes = f", write with `{what}.set({key}, …)`" if lookup(kind_of(receiver), "set") is not None else ""

@@ -13,7 +13,7 @@ from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from ..symbols import FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
-from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, OPEN, TOOL_REF, Nilable, Nominal, Type
+from ..types import ANY, KEYED_MEMORY, MCP_REF, NEVER, OPEN, TOOL_REF, Nilable, Nominal, Type
 from .arguments import infer_all
 from .attaching import refuse_attaching
 from .builtins import call_row
@@ -24,7 +24,7 @@ from .decorators import check_decorators
 from .fields import TEXT
 from .json_sizes import check_size
 from .keyed import without_key
-from .relations import ERRONEOUS, generic
+from .relations import ERRONEOUS, generic, is_memory
 from .schemas import fold_nested_defaults, without_json
 
 LONGEST_WIRE_NAME = 64
@@ -231,7 +231,7 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
             found.append(item.binding)
         elif type_ is not ERRONEOUS:
             by_call = f"give it by call: `{model.name}.with_tools([{c.operand(item, '…')}])`"
-            help = by_call if type_ == MEMORY else "write `tools: [Name]`"
+            help = by_call if is_memory(type_) else "write `tools: [Name]`"
             c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`", help=help)
     return found
 
@@ -256,7 +256,7 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
     is_tool = isinstance(type_, Nominal) and type_.kind == "tool"
-    if type_ in (TOOL_REF, MCP_REF, MEMORY, ANY, NEVER) or is_tool or type_ == OPEN:
+    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or is_tool or is_memory(type_) or type_ == OPEN:
         return True
     c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
     return False

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 # Methods: candidates, of which the first that the receiver has is offered.
 METHODS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("get_history", "getHistory", "history", "get_messages", "getMessages", "read"), ("messages",)),
+    **dict.fromkeys(("get_recent", "getRecent", "recent"), ("last",)),
+    **dict.fromkeys(("add_many", "add_messages", "addMessages"), ("append_all",)),
+    **dict.fromkeys(("add_message", "addMessage"), ("append",)),
+    **dict.fromkeys(("to_dict", "toDict", "toJSON", "to_json", "as_dict"), ("to_map",)),
+    **dict.fromkeys(("reset", "delete_all"), ("clear",)),
+    "store": ("append", "remember"),
     **dict.fromkeys(("length", "size", "count"), ("len",)),
     **dict.fromkeys(("append", "push_back"), ("push", "enqueue")),
     **dict.fromkeys(("put", "insert", "add"), ("push", "set", "append", "insert", "enqueue")),
@@ -27,7 +34,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("indexOf", "find", "index"), ("index_of",)),
     **dict.fromkeys(("flatMap", "flatten"), ("flat_map",)),
     "fold": ("reduce",),
-    **dict.fromkeys(("extend", "push_all", "plus"), ("concat",)),
+    **dict.fromkeys(("extend", "push_all", "plus"), ("concat", "append_all")),
     **dict.fromkeys(("charAt", "char_at", "at"), ("get",)),
     "reversed": ("rev",),
     **dict.fromkeys(("step", "by"), ("step_by",)),

@@ -31,6 +31,11 @@ class MemorySymbol(Symbol):
         return sorted(found, key=lambda bound: bound[1].span.start)
 
     @property
+    def told(self) -> str:
+        """What a message calls it: its name, which that of a value is none that stands in the program."""
+        return f"`{self.name}`" if self.value is None else "this memory"
+
+    @property
     def stored_as(self) -> str | None:
         """What `was` says."""
         found: str | None = (self.steps or {}).get("was", {}).get("was")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from concerto.compiler.checker.memory_steps import EXAMPLES
 from concerto.compiler.resolver import everyday
 from concerto.vm.builtins import METHODS
 
@@ -102,6 +103,15 @@ DECLARATIONS = [
         "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any",
     ),
     ("memory m: Memory = Memory::new(max_messages: 3); fn main() {}", "E4502", "the largest number of messages is `max`"),
+    (
+        "memory m: Memory = Memory::new(3, max_tokens: 4000); fn main() {}", "E4502",
+        "`.tokens(n)` sends at most n tokens, `.retain(tokens: n)` keeps at most n",
+    ),
+    ("memory m: Memory = Memory(20); fn main() {}", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
+    ("memory m: Memory = Memory::new(); fn main() { for x in m { print(x); } }", "E2015", "write `m.messages()`"),
+    ("memory m: Memory = Memory::new(); fn main() { print(m[0]); }", "E2017", "write `m.messages()[…]`"),
+    ("memory m: Memory = Memory::new(); fn main() { print(len(m)); }", "E2009", "write `m.len()`"),
+    ("let m = Memory(20); print(m);", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
     (MODEL + '{ let _ = M.with_memory([1])?; }', "E4040", "give the name of a memory: `memory log: Memory = Memory::new();`"),
     (
         'memory m: Memory = Memory::new(2); m.append("system", "x"); fn main() {}', "W0451",
@@ -178,6 +188,33 @@ def test_types_of_other_languages(name: str, snippet: Any) -> None:
         return
     helps = [d.help for d in snippet(f"let x: {name} = 1; print(x);").diagnostics]
     assert helps == [f"write {everyday.TYPES[name]}"]
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "here"),
+    [
+        ("get_history", "messages"), ("read", "messages"), ("get_recent", "last"), ("add", "append"), ("add_many", "append_all"),
+        ("extend", "append_all"), ("store", "append"), ("to_dict", "to_map"),
+    ],
+)
+def test_methods_of_other_memories(elsewhere: str, here: str, snippet: Any) -> None:
+    helps = [d.help for d in snippet(f"memory log: Memory = Memory::new(); fn main() {{ log.{elsewhere}(); }}").diagnostics]
+    assert helps == [f"use `{here}()`"]
+
+
+@pytest.mark.parametrize("step", sorted(EXAMPLES))
+def test_a_step_without_arguments_is_shown_with_some_that_it_takes(step: str, snippet: Any) -> None:
+    found = [d for d in snippet(f"memory log: Memory = Memory::new().{step}(); fn main() {{}}").diagnostics if d.code == "E2006"]
+    assert [d.help for d in found] == [EXAMPLES[step]]
+    for example in EXAMPLES[step].split(", ."):
+        chain = f"Memory::new().{example.removeprefix('.')}"
+        declared = f"memory log: Memory = {chain}; model M {{ provider: offline }} fn main() {{}}"
+        assert not {d.code for d in snippet(declared).diagnostics} & {"E2006", "E4004", "E4502", "E1001"}, example
+
+
+def test_all_events_of_a_memory_are_listed(snippet: Any) -> None:
+    (found,) = snippet('memory log: Memory = Memory::new().on(Zzz, |e| emit("e", e)); fn main() {}').diagnostics
+    assert "`LearnFailed`" in found.help and "…" not in found.help
 
 
 def test_every_method_offered_exists() -> None:

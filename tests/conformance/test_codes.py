@@ -21,7 +21,7 @@ UNBUILT: dict[str, str] = {
     "replay": "P406",
 }
 
-# Codes that only a host provokes, or that the outcome of a test leaves out, with the test that sees them.
+# Codes that only a host or a manifest provokes, or that the outcome of a test leaves out, with the test that sees them.
 BUDGETS = "tests/runtime/test_budgets.py"
 ELSEWHERE = {
     "V005": "tests/bytecode/test_codec.py::test_order_of_checks",

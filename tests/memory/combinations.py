@@ -142,7 +142,8 @@ def _written(name, spec, rng, more):
                 every = "" if value["every"] is None else f", every: {value['every']}"
                 whole = ", from: Buffer" if value["whole"] else ""
                 text = "" if value["text"] == "[summary] {}" else f', text: "{value["text"]}"'
-                made.append(f".summary(fold{every}{whole}{text}, inject: {value['inject']}, role: {value['role'].title()})")
+                role = f", role: {value['role'].title()}" if value["inject"] in ("Prefix", "Suffix") else ""
+                made.append(f".summary(fold{every}{whole}{text}, inject: {value['inject']}{role})")
             case "redact":
                 made.append('.redact(|t| t.replace("secret", "[x]"))')
             case "pin" | "roles":
