@@ -47,9 +47,13 @@ def carried(before: Fact | None, content: Any, now: int, as_now: Callable[[Any],
         return []
     made: list[Times | None] = [None] * len(content)
     if before is not None and isinstance(before.content, list):
-        left = _given(before.content, content, made, dict(enumerate(times_of(before))))
-        if left and None in made and isinstance(again := as_now(before.content), list) and len(again) == len(before.content):
-            _given(again, content, made, left)
+        kept = len(before.content)
+        if content_text(content[:kept]) == content_text(before.content):  # a push: nothing to look for
+            made[:kept] = times_of(before)
+        else:
+            left = _given(before.content, content, made, dict(enumerate(times_of(before))))
+            if left and None in made and isinstance(again := as_now(before.content), list) and len(again) == len(before.content):
+                _given(again, content, made, left)
     return [times or [now, now, now] for times in made]
 
 
