@@ -275,9 +275,14 @@ def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
         g.value(node.value)
         g.at(node.span)
         e.emit(operator_opcode(node.operator[:-1], static_type(node.target), static_type(node.value)))
+    _written(g, node, place, wanted)
+
+
+def _written(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> None:
+    """The value on the stack goes to its place, and stays there too where the assignment is wanted as a value."""
     if wanted:
-        e.emit("DUP")
-        e.emit("SHARE")
+        g.emitter.emit("DUP")
+        g.emitter.emit("SHARE")
     g.at(node.target.span)
     write(g, place)
     release(g, place)
@@ -301,12 +306,7 @@ def _change_slot(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> 
     else:
         g.at(node.span)
         e.emit(operator_opcode(node.operator[:-1], static_type(node.target), static_type(node.value)))
-    if wanted:
-        e.emit("DUP")
-        e.emit("SHARE")
-    g.at(node.target.span)
-    write(g, place)
-    release(g, place)
+    _written(g, node, place, wanted)
     e.release(value)
 
 
