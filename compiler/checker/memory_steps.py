@@ -249,30 +249,26 @@ class Steps:
 
     def _learn(self, node: ast.MethodCall) -> None:
         """One rule more (M-10.22); a name stands for one rule."""
-        rules = self.found.setdefault("learn", {}).setdefault("learn", [])
-        rule = read_rule(self.c, node)
-        if rule is None:
-            return
-        place = node.arguments[0].span
-        first = self.places.setdefault(f"rule {rule['name']}", place)
-        if any(rule["name"] == other["name"] for other in rules):
-            self.c.report("E4503", place, f'the rule "{rule["name"]}" is written twice', first=first, help="name each rule once")
-            return
-        rules.append(rule)
+        self._one_more("learn", node, read_rule(self.c, node), "name", 'the rule "{}" is written twice', "name each rule once")
 
     def _on(self, node: ast.MethodCall) -> None:
         """One handler more (M-6.37); an event has one."""
-        handlers = self.found.setdefault("on", {}).setdefault("on", [])
-        handler = read_handler(self.c, node)
-        if handler is None:
+        said = read_handler(self.c, node)
+        self._one_more("on", node, said, "event", "the event `{}` has two functions", "call both in one function")
+
+    def _one_more(
+        self, step: str, node: ast.MethodCall, said: dict[str, Any] | None, field: str, twice: str, help: str
+    ) -> None:
+        """What a step that may be repeated says, under a name of its own; None: it was refused."""
+        held = self.found.setdefault(step, {}).setdefault(step, [])
+        if said is None:
             return
         place = node.arguments[0].span
-        first = self.places.setdefault(f"event {handler['event']}", place)
-        if any(handler["event"] == other["event"] for other in handlers):
-            message = f"the event `{handler['event']}` has two functions"
-            self.c.report("E4503", place, message, first=first, help="call both in one function")
+        first = self.places.setdefault(f"{step} {said[field]}", place)
+        if any(said[field] == other[field] for other in held):
+            self.c.report("E4503", place, twice.format(said[field]), first=first, help=help)
             return
-        handlers.append(handler)
+        held.append(said)
 
     def _attaching(self, step: str, value: ast.Expr) -> Any:
         """The models and agents of `allow`."""
