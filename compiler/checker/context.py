@@ -30,6 +30,7 @@ from ..symbols import (
     Offering,
     StepFunction,
     StructSymbol,
+    Symbol,
     ToolSymbol,
     TraitSymbol,
     TypeParameterSymbol,
@@ -147,7 +148,7 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
         "open_lets", "filling", "slot_changes",
-        "form_room", "form_sizes", "texts", "lints", "computed_bounds",
+        "form_room", "form_sizes", "texts", "lints", "computed_bounds", "fields_of",
     )  # fmt: skip
 
     def __init__(
@@ -171,6 +172,7 @@ class Checker:
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
+        self.fields_of: dict[Symbol, Any] = {}  # of structs and variants whose literals were met (`literals.Fields`)
         self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions

@@ -5,6 +5,10 @@ Must not know: other literals (`expressions`).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
 from ...vm.values.errors import FAMILIES
 from .. import ast
 from ..resolver.scopes import ErroneousSymbol
@@ -44,7 +48,8 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
         case VariantSymbol(form="struct"):
             return _variant_literal(c, node, symbol, expected)
         case BuiltinSymbol() if symbol.name in WRITTEN:
-            fields = [(name, type_, may_be_left_out(symbol.name, name)) for name, type_ in RECORD_FIELDS[symbol.name].items()]
+            types = RECORD_FIELDS[symbol.name]
+            fields = Fields(types, [name for name in types if not may_be_left_out(symbol.name, name)])
             return _check_fields(c, node, RECORDS[symbol.name], fields, Instance(c, symbol.name, ()))
     for entry in node.fields:
         c.infer(entry.value)
@@ -57,15 +62,45 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
     return ERRONEOUS
 
 
+class Fields(NamedTuple):
+    """The fields that a literal may give, with their types, and those it has to, in the order of the declaration."""
+
+    types: Mapping[str, Type]
+    needed: Sequence[str]
+
+
+NAMES_SHOWN = 20
+
+
+def _lacking(needed: Iterable[str], given: Collection[str]) -> list[str]:
+    """The first names that are not given, NAMES_SHOWN and one more: a list of all in the messages of many literals would be
+    as long as the square of the program."""
+    return list(islice((name for name in needed if name not in given), NAMES_SHOWN + 1))
+
+
+def _shown(names: list[str], form: str) -> str:
+    return ", ".join([form.format(name) for name in names[:NAMES_SHOWN]] + ["…"] * (len(names) > NAMES_SHOWN))
+
+
+def _fields(c: Checker, symbol: StructSymbol | VariantSymbol) -> Fields:
+    """Made once for a declaration: a literal costs by what it gives."""
+    known = c.fields_of.get(symbol)
+    if known is None or len(known.types) != len(symbol.fields):  # asked while fields were still being declared
+        known = c.fields_of[symbol] = Fields(
+            {name: type_ for name, type_, _, _ in symbol.fields},
+            [name for name, _, default, optional in symbol.fields if default is None and not optional],
+        )
+    return known
+
+
 def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, expected: Expected) -> Type:
-    fields = [(name, type_, default is not None or optional) for name, type_, default, optional in symbol.fields]
+    fields = _fields(c, symbol)
     hidden = private_fields(c.modules, symbol, node.span)
     for entry in node.fields:
         require_visible(c, symbol, entry.name)
-    needed = [name for name, _, optional in fields if name in hidden and not optional]
-    if needed and node.base is None:
-        _private_literal(c, node, symbol, needed)
-        fields = [(name, type_, optional or name in hidden) for name, type_, optional in fields]
+    if hidden and node.base is None:
+        _private_literal(c, node, symbol, (name for name in fields.needed if name in hidden))
+        fields = fields._replace(needed=[name for name in fields.needed if name not in hidden])
     return _check_fields(c, node, symbol.type, fields, _instance(c, node, symbol, expected))
 
 
@@ -80,12 +115,11 @@ def _instance(c: Checker, node: ast.StructExpr, symbol: StructSymbol | VariantSy
     return instance
 
 
-def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, needed: list[str]) -> None:
+def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, needed: Iterable[str]) -> None:
     """A literal outside the module needs every field without default to be public (L-8.4.3)."""
-    given = {entry.name.text for entry in node.fields}
-    lacking = [f"`{name}`" for name in needed if name not in given]
+    lacking = _lacking(needed, {entry.name.text for entry in node.fields})
     if lacking:
-        message = f"`{symbol.name}` has private fields without default: {', '.join(lacking)}"
+        message = f"`{symbol.name}` has private fields without default: {_shown(lacking, '`{}`')}"
         help = "supply them by `..base`, or offer a function in its module"
         c.report("E1006", node.path[-1].span, message, help=help)
 
@@ -95,14 +129,11 @@ def _variant_literal(c: Checker, node: ast.StructExpr, symbol: VariantSymbol, ex
     if node.base is not None:
         c.infer(node.base)
         c.report("E2012", node.base.span, f"`{symbol.enum.name}::{symbol.name}` takes no `..base`", help="give every field")
-    fields = [(name, type_, default is not None) for name, type_, default, _ in symbol.fields]
-    return _check_fields(c, node, symbol.enum.type, fields, _instance(c, node, symbol, expected))
+    return _check_fields(c, node, symbol.enum.type, _fields(c, symbol), _instance(c, node, symbol, expected))
 
 
-def _check_fields(
-    c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]], instance: Instance
-) -> Type:
-    types = {name: type_ for name, type_, _ in fields}
+def _check_fields(c: Checker, node: ast.StructExpr, made: Type, fields: Fields, instance: Instance) -> Type:
+    types = fields.types
     given: dict[str, ast.FieldInit] = {}
     for entry in node.fields:
         _check_entry(c, entry, made, types, given, instance)
@@ -112,11 +143,10 @@ def _check_fields(
         made = instance.type(made)
     if node.base is not None:
         return _base(c, node.base, made)
-    missing = [name for name, _, optional in fields if not optional and name not in given]
+    missing = _lacking(fields.needed, given)
     if missing:
-        listed = ", ".join(f"`{name}`" for name in missing)
-        added = ", ".join(f"{name}: …" for name in missing)
-        c.report("E2012", node.span, f"`{made}` lacks {listed}", help=f"add `{added}`, or supply the rest by `..base`")
+        help = f"add `{_shown(missing, '{}: …')}`, or supply the rest by `..base`"
+        c.report("E2012", node.span, f"`{made}` lacks {_shown(missing, '`{}`')}", help=help)
     return made
 
 
@@ -126,7 +156,7 @@ def _base(c: Checker, base: ast.Expr, made: Type) -> Type:
 
 
 def _check_entry(
-    c: Checker, entry: ast.FieldInit, made: Type, types: dict[str, Type], given: dict[str, ast.FieldInit], instance: Instance
+    c: Checker, entry: ast.FieldInit, made: Type, types: Mapping[str, Type], given: dict[str, ast.FieldInit], instance: Instance
 ) -> None:
     name = entry.name.text
     if name not in types:
@@ -148,7 +178,7 @@ def _check_entry(
 
 
 def _convert_entries(
-    c: Checker, given: dict[str, ast.FieldInit], types: dict[str, Type], instance: Instance
+    c: Checker, given: dict[str, ast.FieldInit], types: Mapping[str, Type], instance: Instance
 ) -> None:
     """Conversions wait until all entries have said what they know about the type arguments."""
     instance.settle()
@@ -166,9 +196,8 @@ def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) 
     while parent is not None:
         extra = (*extra, *FAMILIES[parent].fields)
         parent = FAMILIES[parent].parent
-    fields: list[tuple[str, Type, bool]] = [("message", STRING, True)]
-    fields.extend((name, ANY, True) for name in dict.fromkeys(extra))
-    return _check_fields(c, node, error(symbol.name), fields, Instance(c, symbol.name, ()))
+    types: dict[str, Type] = {"message": STRING, **dict.fromkeys(extra, ANY)}
+    return _check_fields(c, node, error(symbol.name), Fields(types, ()), Instance(c, symbol.name, ()))
 
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {ast.StructExpr: struct_expr}

@@ -5,6 +5,7 @@ Hands on `ModuleMap` and `private_fields`. Must not know: visibility of items, w
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from .. import ast
@@ -16,27 +17,28 @@ from ..symbols import ModuleSymbol, StructSymbol
 class ModuleMap:
     """Which module the text at a place belongs to."""
 
-    __slots__ = ("files", "inline")
+    __slots__ = ("files", "borders", "hidden")
 
     def __init__(self, project: Project, modules: Sequence[ModuleSymbol]) -> None:
         self.files = {module.file: module for module in modules if module.home is None or module.home.file != module.file}
-        self.inline = {file: list(_inline(tree.items)) for file, tree in project.trees.items()}
+        # of each file, by place: where another module begins, or goes on behind one that is written out in it
+        self.borders = {file: list(_borders(tree.items, self.files.get(file))) for file, tree in project.trees.items()}
+        self.hidden: dict[StructSymbol, frozenset[str]] = {}  # private fields, of structs that were asked for
 
     def at(self, place: Span) -> ModuleSymbol:
         """The innermost module around a place."""
-        found = self.files[place.file]
-        for span, module in self.inline[place.file]:
-            if span.start <= place.start < span.end:
-                found = module
-        return found
+        borders = self.borders[place.file]
+        before = bisect_right(borders, place.start, key=lambda border: border[0])
+        inner = borders[before - 1][1] if before else None
+        return inner or self.files[place.file]
 
 
-def _inline(items: Sequence[ast.TopLevel]) -> Iterator[tuple[Span, ModuleSymbol]]:
-    """The modules written out in a file, outer before inner."""
+def _borders(items: Sequence[ast.TopLevel], around: ModuleSymbol | None) -> Iterator[tuple[int, ModuleSymbol | None]]:
     for item in items:
         if isinstance(item, ast.Module) and item.items is not None and isinstance(item.symbol, ModuleSymbol):
-            yield item.span, item.symbol
-            yield from _inline(item.items)
+            yield item.span.start, item.symbol
+            yield from _borders(item.items, item.symbol)
+            yield item.span.end, around
 
 
 def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> frozenset[str]:
@@ -44,5 +46,7 @@ def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> fro
     home = symbol.home
     if home is None or isinstance(symbol.declaration, ast.Schema):
         return frozenset()
-    hidden = frozenset(field.name.text for field in symbol.declaration.fields if not field.public)
+    hidden = modules.hidden.get(symbol)
+    if hidden is None:
+        hidden = modules.hidden[symbol] = frozenset([field.name.text for field in symbol.declaration.fields if not field.public])
     return frozenset() if not hidden or modules.at(place).is_inside(home) else hidden
