@@ -35,7 +35,7 @@ class Pending:
     flags: int
 
 
-CONSTANT_PARTS = 200_000  # beside 8 for each character of the program
+CONSTANT_PARTS = 200_000  # beside 2 for each character of the program
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class Module:
     instructions: int = 0
 
     def __post_init__(self) -> None:
-        self.most_constant_parts = CONSTANT_PARTS + 8 * sum([len(source.text) for source in self.sources])
+        self.most_constant_parts = CONSTANT_PARTS + 2 * sum([len(source.text) for source in self.sources])
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
 
     def place(self, span: Span) -> tuple[int, int, int]:
