@@ -28,6 +28,7 @@ LEASE = 0.25
 TURN = 0.1
 """Seconds in which a session that holds it makes its changes; the others wait so long."""
 PATIENCE = 1.0
+"""Seconds that a change waits for the lease."""
 REST = 0.01
 """Seconds between two tries to take it, at most."""
 ASIDE = 0.05
