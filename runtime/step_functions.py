@@ -33,6 +33,9 @@ class NoMemories:
     def is_shared(self, ref: Any) -> bool:
         return False
 
+    def is_queued(self, ref: Any, slot: Any) -> bool:
+        return False
+
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
 

@@ -210,6 +210,10 @@ _METHODS: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...]]] = {
 }
 
 
+CHANGING = ("_seen", "_swap")
+"""Begin and end of a change in place, before which its turn may have to be waited for."""
+
+
 def is_slot_method(name: str) -> bool:
     return name in _METHODS
 
@@ -221,6 +225,9 @@ def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, argu
 
 def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     given = arguments_of(site, arguments, *_METHODS[site.name][1:])
+    if site.name in CHANGING and machine.memories.is_queued(memory, given[0]):
+        machine.suspend(task, "memory", MemoryUse(memory, site.name, given))
+        return SUSPENDED
     try:
         value = slot_method(machine, task, memory, site.name, given)
         came_too_late = site.name == "_swap" and not value[0] and machine.memories.is_shared(memory)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
         """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises; `must_wait`: what
         is raised, before anything was done, by a method that has to wait for a store, a lock or a vector; `attended`: the names
         of memories of which a method may have to; `computed`: gives what a function without parameters does, run to its end;
-        `is_shared`: whether others write the store of a memory meanwhile."""
+        `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions change a slot of it in
+        turns."""
 
         failure: Any
         must_wait: Any
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         computed: Any
 
         def is_shared(self, ref: Any) -> bool: ...
+        def is_queued(self, ref: Any, slot: Any) -> bool: ...
         def __getitem__(self, name: str) -> Memory: ...
         def at(self, ref: Any) -> Memory: ...
         def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...

@@ -37,6 +37,9 @@ class Beginning:
     def is_shared(self, ref: MemoryRef) -> bool:
         return self.memories.is_shared(ref)
 
+    def is_queued(self, ref: MemoryRef, slot: Any) -> bool:
+        return False
+
     def at(self, ref: MemoryRef) -> Any:
         return self.memories.at(ref)
 

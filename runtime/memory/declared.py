@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .keys import Key
     from .memory import Listener, Memory
     from .memory_values import MemoryValues
+    from .slot_turns import SlotTurn, SlotTurns
     from .states import Changes, Logs
     from .stores.operations import Operations
     from .stores.protocol import Store
@@ -51,7 +52,7 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_by_path", "computed", "lost",
+        "_declared", "_by_path", "computed", "lost", "slot_turns",
         "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
         "operations", "_values", "reading", "handlers", "hearing",
@@ -89,6 +90,7 @@ class Memories:
         self._values: MemoryValues | None = None
         self.computed: Callable[[Any], Any] = _not_here
         """What a function without parameters gives, run to its end: the default of a field (M-8.23)."""
+        self.slot_turns: SlotTurns | None = None
         self.lost: dict[str, int] = {}
         """How often in a row a change of a slot came too late, by the path of its task."""
         self.initialising = False
@@ -256,6 +258,18 @@ class Memories:
     def is_shared(self, ref: MemoryRef) -> bool:
         """Whether others write its store meanwhile."""
         return self._declared[self._declared[ref.name].of or ref.name].store is not None and not self._are_volatile()
+
+    def is_queued(self, ref: MemoryRef, slot: Any) -> bool:
+        """Whether a change of a slot begins or ends with its turn (M-8.21)."""
+        return self.is_shared(ref) and not self.initialising and self.slot_turn(ref, slot).begins()
+
+    def slot_turn(self, ref: MemoryRef, slot: Any) -> SlotTurn:
+        if self.slot_turns is None:
+            from .lease_owner import owner_name
+            from .slot_turns import SlotTurns
+
+            self.slot_turns = SlotTurns(owner_name())
+        return self.slot_turns.of((ref, slot))
 
     def _takes_lock(self, ref: MemoryRef, method: str, task: Any) -> bool:
         try:

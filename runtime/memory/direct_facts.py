@@ -23,6 +23,7 @@ from ...vm.values import (
 )
 from ...vm.values import Fact as FactValue
 from ...vm.values.containers import Queue, Stack
+from ...vm.values.metering import paced
 from .errors import InvalidValue
 from .facts import PERSISTENT
 from .learning import observe
@@ -54,10 +55,23 @@ def content_of(value: Any) -> Any:
     L-5.1, as `json::stringify` gives it."""
     from json import loads
 
+    if type(value) is Array and set(map(type, value.items)) == {str} and _is_text(value.items):
+        return list(value.items)
     offending = _without_form(value)
     if offending is not None:
         raise InvalidValue(f"what a memory keeps has a JSON form; this does not ({offending})")
     return loads(to_json(value))
+
+
+def _is_text(strings: Sequence[str]) -> bool:
+    """Whether none of them holds a surrogate, two of which JSON makes one character of."""
+    try:
+        for one in paced(strings):
+            if not one.isascii():
+                one.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _without_form(value: Any) -> str | None:

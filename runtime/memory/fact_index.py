@@ -1,8 +1,9 @@
 """An index of facts for recall, so that a query looks at few of many facts (M-10.9, M-14.4): their words and trigrams, beside the
 graph of their entities and the bands of their accesses.
 
-It holds facts by their numbers and follows their changes one by one. What contains a term is also a set of bits, one per slot of
-a fact, so that counting the trigrams of a query over all facts is arithmetic on long integers.
+It holds facts by their numbers and follows their changes one by one; what a query looks through follows when it is asked, so that
+who only writes facts or reads them by name does not pay for their words. What contains a term is also a set of bits, one per slot
+of a fact, so that counting the trigrams of a query over all facts is arithmetic on long integers.
 Must not know: scores, clocks, stores.
 """
 
@@ -11,7 +12,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from functools import lru_cache
+from threading import RLock
 
+from ...vm.values.metering import FEW, paced
 from .fact_graph import Graph, entities
 from .facts import PERSISTENT
 from .list_slots import elements_of
@@ -51,21 +54,25 @@ def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
 
 class FactIndex:
     """Facts by number. `stamp`: the change of a store it was read after. `divided`: slots that are lists, by tier and name, whose
-    elements each take a place (M-10.38)."""
+    elements each take a place (M-10.38). Of what is asked, `len` comes first: all else is as of then."""
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
-        "bands", "items", "divided", "_slots_of", "_names", "_highest",
+        "bands", "items", "divided", "_placed", "_waiting", "_slots_of", "_names", "_highest", "_alone",
     )  # fmt: skip
 
     def __init__(self, facts: Iterable[Fact] = (), stamp: int = 0) -> None:
         self.stamp = stamp
         self.divided: frozenset[tuple[str, str]] = frozenset()
+        self.facts: dict[int, Fact] = {}
+        self._names: dict[tuple[str, str], int] = {}
+        self._highest: int | None = None
+        self._waiting: dict[int, None] = {}
+        self._alone = RLock()  # sessions of other threads may share the store
         self._clear()
         self.change(facts, ())
 
     def _clear(self) -> None:
-        self.facts: dict[int, Fact] = {}
         self.slots: list[Fact | None] = []
         self.lengths = array("I")
         self.length = 0
@@ -78,12 +85,12 @@ class FactIndex:
         self.live = 0
         self.bands = Bands(self._place)
         self.items = 0
+        self._placed: dict[int, Fact] = {}
         self._slots_of: dict[int, tuple[int, ...]] = {}
-        self._names: dict[tuple[str, str], int] = {}
-        self._highest: int | None = None
 
     def __len__(self) -> int:
         """What recall looks at: facts, and elements of lists."""
+        self._settle()
         return self.items
 
     @property
@@ -98,31 +105,36 @@ class FactIndex:
         return None if number is None else self.facts[number]
 
     def change(self, facts: Iterable[Fact], gone: Iterable[int]) -> None:
-        for number in gone:
-            self._remove(number)
-        for fact in facts:
-            held = self.facts.get(fact.id)
-            if held is None or _words_of(held) != _words_of(fact):
-                self._remove(fact.id)
-                self._add(fact)
-            else:
-                self._replace(held, fact)
-        if len(self.slots) > 64 and len(self.slots) > 2 * self.items:
-            kept = list(self.facts.values())
-            self._clear()
-            for fact in kept:
-                self._add(fact)
+        with self._alone:
+            for number in gone:
+                fact = self.facts.pop(number, None)
+                if fact is not None:
+                    self._drop_name(fact)
+                    self._highest = None
+                    self._waiting[number] = None
+            for fact in facts:
+                held = self.facts.get(fact.id)
+                if held is not None:
+                    self._drop_name(held)
+                self.facts[fact.id] = fact
+                self._names[fact.tier, fact.name] = fact.id
+                self._highest = None if self._highest is None else max(self._highest, fact.id)
+                self._waiting[fact.id] = None
+
+    def _drop_name(self, fact: Fact) -> None:
+        if self._names.get((fact.tier, fact.name)) == fact.id:  # or another number has the name since
+            del self._names[fact.tier, fact.name]
 
     def divide(self, names: frozenset[tuple[str, str]]) -> None:
         """From now on these are looked at by their elements."""
-        more = names - self.divided
-        self.divided |= more
-        for at in more:
-            number = self._names.get(at)
-            if number is not None:
-                fact = self.facts[number]
-                self._remove(number)
-                self._add(fact)
+        with self._alone:
+            more = names - self.divided
+            self.divided |= more
+            for at in more:
+                number = self._names.get(at)
+                if number is not None:
+                    self._withdraw(number)
+                    self._waiting[number] = None
 
     def _parts(self, fact: Fact) -> list[Fact]:
         return elements_of(fact) if (fact.tier, fact.name) in self.divided else [fact]
@@ -132,6 +144,26 @@ class FactIndex:
         there = {fact.id for fact in facts}
         self.change(facts, [number for number in self.facts if number not in there])
         self.stamp = stamp
+
+    def _settle(self) -> None:
+        """What has changed takes the places that it has now."""
+        if not self._waiting:
+            return
+        with self._alone:
+            for number in paced(list(self._waiting), FEW):
+                held, fact = self._placed.get(number), self.facts.get(number)
+                if held is None or fact is None or _words_of(held) != _words_of(fact):
+                    self._withdraw(number)
+                    if fact is not None:
+                        self._add(fact)
+                else:
+                    self._replace(fact)
+                del self._waiting[number]
+            if len(self.slots) > 64 and len(self.slots) > 2 * self.items:
+                kept = list(self._placed.values())
+                self._clear()
+                for fact in kept:
+                    self._add(fact)
 
     def _place(self, slot: int) -> Place:
         fact = self.slots[slot]
@@ -145,9 +177,9 @@ class FactIndex:
         fact = self.slots[slot]
         return () if fact is None else entities(fact)
 
-    def _replace(self, held: Fact, fact: Fact) -> None:
+    def _replace(self, fact: Fact) -> None:
         """By one of the same words."""
-        self.facts[fact.id] = fact
+        self._placed[fact.id] = fact
         for slot, part in zip(self._slots_of[fact.id], self._parts(fact), strict=True):
             before = self.slots[slot]
             assert before is not None, "a fact that is there has its places"
@@ -159,9 +191,7 @@ class FactIndex:
                 self.bands.add(slot, self._place_of(slot, part))
 
     def _add(self, fact: Fact) -> None:
-        self.facts[fact.id] = fact
-        self._names[fact.tier, fact.name] = fact.id
-        self._highest = None if self._highest is None else max(self._highest, fact.id)
+        self._placed[fact.id] = fact
         self._slots_of[fact.id] = tuple([self._take_place(part) for part in self._parts(fact)])
 
     def _take_place(self, fact: Fact) -> int:
@@ -187,13 +217,9 @@ class FactIndex:
             self.graph.add(slot, entities(fact))
         return slot
 
-    def _remove(self, number: int) -> None:
-        fact = self.facts.pop(number, None)
-        if fact is None:
+    def _withdraw(self, number: int) -> None:
+        if self._placed.pop(number, None) is None:
             return
-        if self._names.get((fact.tier, fact.name)) == number:  # or another number has the name since
-            del self._names[fact.tier, fact.name]
-        self._highest = None
         for slot in self._slots_of.pop(number):
             part = self.slots[slot]
             assert part is not None, "a fact that is there has its places"

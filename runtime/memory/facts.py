@@ -52,7 +52,7 @@ class Fact:
         rule: str | None = None,
         seqs: Sequence[int] = (),
         task: Any = None,
-        elements: Sequence[Sequence[int]] = (),
+        elements: Sequence[list[int]] = (),
     ) -> None:
         self.id = id
         self.tier = tier
@@ -71,7 +71,7 @@ class Fact:
         self.seqs = list(seqs)
         self.task = task
         self.vector: tuple[str, bytes] | None = None
-        self.elements: Sequence[list[int]] = [list(times) for times in elements] if elements else ()
+        self.elements: Sequence[list[int]] = list(elements) if elements else ()
         self.element: int | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -156,11 +156,15 @@ def fact_of(held: dict[str, Any]) -> Fact:
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
     if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):
         raise ValueError
-    if any(len(times) != 3 or any(type(time) is not int for time in times) for times in fact.elements):
+    if not all(map(_is_times, fact.elements)):
         raise ValueError
     if fact.tier not in TIERS or fact.trust not in TRUST or not 0 <= fact.c0 <= 1:
         raise ValueError
     return fact
+
+
+def _is_times(times: Any) -> bool:
+    return type(times) is list and list(map(type, times)) == [int, int, int]
 
 
 def lowest(trusts: Sequence[str]) -> str:

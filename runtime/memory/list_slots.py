@@ -25,9 +25,9 @@ def elements_of(fact: Fact) -> list[Fact]:
     """A fact for each element: the text, the times are its own, all else is that of the slot. Itself, when it is no list."""
     if not isinstance(fact.content, list):
         return [fact]
-    made = []
+    made, like = [], fact.changed(content=None, elements=())  # all times for each would be their square
     for at, (content, (created, accessed, refreshed)) in enumerate(zip(fact.content, times_of(fact), strict=True)):
-        one = fact.changed(content=content, created=created, accessed=accessed, refreshed=refreshed, elements=[])
+        one = like.changed(content=content, created=created, accessed=accessed, refreshed=refreshed)
         one.element, one.vector = at, fact.vector
         made.append(one)
     return made

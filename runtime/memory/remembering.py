@@ -118,7 +118,8 @@ class Facts:
         wanted = TIERS if tiers is None else [MESSAGE if tier == MESSAGES else tier for tier in tiers]
         if MESSAGE in wanted:
             indexes.append(self._spoken())
-        near = self._near(query, any(len(index.graph.facts) if self.memory.keeps else len(index) for index in indexes))
+        embeds = any(len(index) and (index.graph.facts or not self.memory.keeps) for index in indexes)
+        near = self._near(query, embeds)
         among = self._candidates(query, k)
 
         def accepts(hit: Found) -> bool:

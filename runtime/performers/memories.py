@@ -7,10 +7,11 @@ Must not know: how facts are ranked, which embedder it is, who holds the lock, w
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from random import Random
 from time import monotonic, sleep
 
-from ...vm.context_slots import is_slot_method, slot_method
+from ...vm.context_slots import CHANGING, is_slot_method, slot_method
 from ...vm.handles import message_array
 from ...vm.panics import Panic
 from ...vm.signals import Invoke
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.effects import Effect, MemoryUse
+    from ..memory.keys import Key
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
     from ..running import Running
@@ -106,11 +108,14 @@ def _opened(run: Running, use: MemoryUse) -> Memory:
 async def _of_slot(run: Running, effect: Effect, use: MemoryUse) -> Any:
     """What the code of a program reads or writes of a context, with its default where it has none."""
     machine: Any = run.machine
+    in_turn = use.method in CHANGING and run.memories.is_shared(use.memory)
+    if in_turn and use.method == "_seen":
+        await _take_turn(run, use)
     value = await run.operations.use(
         lambda: slot_method(machine, effect.task, use.memory, use.method, use.arguments), effect
     )
-    if use.method == "_swap" and run.memories.is_shared(use.memory):
-        await _give_way(run, effect, value[0])
+    if in_turn and use.method == "_swap":
+        await _after_change(run, effect, use, value[0])
     return await run.call(effect, value.code, value.arguments) if type(value) is Invoke else value
 
 
@@ -118,15 +123,44 @@ LEAST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
 _chance = Random()
 
 
-async def _give_way(run: Running, effect: Effect, is_stored: bool) -> None:
-    """A change that came too late is made again after a pause, of real time and longer each time: those who write one slot at
-    once would only keep each other busy (M-8.21)."""
-    lost = run.memories.lost
+async def _take_turn(run: Running, use: MemoryUse) -> None:
+    slot = run.memories.slot_turn(use.memory, use.arguments[0])
+    memory = await _of_turn(run, use)
+    if memory is not None and run.memories.slot_turns is not None:
+        await run.memories.slot_turns.take(slot, memory.store, _turn_key(memory, use), run.operations.use, partial(_rest, run))
+
+
+async def _after_change(run: Running, effect: Effect, use: MemoryUse, is_stored: bool) -> None:
+    """A change that came too late is made again when it is its turn; within a session, where there are no turns, and where a
+    store has none, after a pause, of real time and longer each time: those who write one slot at once would only keep each other
+    busy (M-8.21)."""
+    slot, lost = run.memories.slot_turn(use.memory, use.arguments[0]), run.memories.lost
     if is_stored:
         lost.pop(effect.task.path, None)
+        memory = await _of_turn(run, use) if slot.since is not None else None
+        if memory is not None and run.memories.slot_turns is not None:
+            await run.memories.slot_turns.stored(slot, memory.store, _turn_key(memory, use), run.operations.use)
         return
+    slot.lost()
     times = lost[effect.task.path] = lost.get(effect.task.path, 0) + 1
-    until = monotonic() + _chance.uniform(0, min(LONGEST_PAUSE, LEAST_PAUSE * 2**times))
+    await _rest(run, _chance.uniform(0, min(LONGEST_PAUSE, LEAST_PAUSE * 2**times)))
+
+
+async def _of_turn(run: Running, use: MemoryUse) -> Memory | None:
+    """None where the store cannot be opened, which the change itself says."""
+    with suppress(MemoryFailure):
+        opened: Memory = await run.operations.use(lambda: _opened(run, use))
+        return opened
+    return None
+
+
+def _turn_key(memory: Memory, use: MemoryUse) -> Key:
+    """Of no log: that has one part less."""
+    return (*memory.key, use.arguments[0])
+
+
+async def _rest(run: Running, seconds: float) -> None:
+    until = monotonic() + seconds
     while (left := until - monotonic()) > 0:
         before = monotonic()
         await pause(run.work.loop, left)

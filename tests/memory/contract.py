@@ -55,7 +55,10 @@ def a_swap_stores_what_nobody_has_written_meanwhile(open_store):
     assert not store.swap(KEY, 6, other, "", (), one.name), "there is one by now"
     assert not open_store.again().swap(KEY, 6, other, "2", (), one.name), "it says something else"
     assert [held.content for held in store.facts(KEY)] == [1]
+    knowing = open_store.again()
+    assert [held.content for held in knowing.index(KEY).facts.values()] == [1]
     assert open_store.again().swap(KEY, 7, other, "1", (), one.name)
+    assert not knowing.swap(KEY, 7, fact(content=3), "1", (), one.name), "what it knows of is gone"
     assert [held.content for held in store.index(KEY).facts.values()] == [2], "an index follows"
     renamed = fact(number=4, name="new", content=3)
     assert not store.swap(KEY, 8, renamed, "1", (other.id,), other.name)

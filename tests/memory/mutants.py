@@ -388,10 +388,13 @@ MUTANTS = {
         "compare left out": Mutant(sql, "if said_by(None if expired else stored) != said:", "if False:", finding.slots),
         "compare outside the transaction": Mutant(
             sql, "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # oth",
-            '        rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n'
+            "        stored = self._stored(key, name)\n"
             "        try:\n            with self._transaction():\n                self._change(TOUCH, (at, at_key))  # oth",
             finding.slots,
-            (('                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)\n', ""),),
+            (("                stored = self._stored(key, name)\n", ""),),
+        ),
+        "what was read before counts, whatever changed since": Mutant(
+            sql, "[(index.stamp,)] == [tuple(row) for row in newest]", "newest", finding.slots
         ),
         "an access writes the content back": Mutant(
             facts, "made = stored.changed(accessed", "made = fact.changed(accessed", finding.slots,

@@ -156,5 +156,7 @@ def from_json(data: Any, depth: int = 0) -> Any:
     if depth >= limits.nesting:
         nesting_too_deep()
     if kind is list:
+        if set(map(type, data)) == {str}:
+            return Array(data.copy())
         return Array([from_json(item, depth + 1) for item in (paced(data) if len(data) > STRIDE else data)])
     return Map({key: from_json(item, depth + 1) for key, item in data.items()})

@@ -78,6 +78,11 @@ class Indexes:
             else:
                 return held
 
+    def known(self, key: Key) -> FactIndex | None:
+        """As of its change, where one was noted; nothing is read."""
+        held = self._held.get(key)
+        return held if held is not None and held.stamp > NONE else None
+
     def follow(self, key: Key, change: int | None, facts: Sequence[Fact], gone: Sequence[int]) -> None:
         """A change by this handle, which is stored. When somebody else's came before it, both are read."""
         held = self._held.get(key)

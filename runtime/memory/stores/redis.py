@@ -12,7 +12,7 @@ from json import dumps, loads
 
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import WAY_OUT, conflict, corrupt, newer_version, store_failed
-from ..facts import said_by, touched
+from ..facts import PERSISTENT, said_by, touched
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
@@ -277,7 +277,14 @@ class RedisStore:
         """What is looked at is compared here, that it is still there on the server; after an access of others it begins anew."""
         plan = {**_kept([fact], gone, (), ()), "facts_anew": False}
         names, hexed = self._of(key), name.encode("utf-8", "surrogatepass").hex()
+        index = self._indexes.known(key)
+        known = None if index is None else index.named(PERSISTENT, name)
         answer = b"another"
+        if index is not None and known is not None and known.id not in gone:
+            if said_by(known) != said:
+                return False
+            with self._guard():
+                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, b"", index.stamp])
         while answer == b"another":
             with self._guard():
                 number = self._server.hget(names["names"], hexed)
@@ -292,7 +299,7 @@ class RedisStore:
             with self._guard():
                 self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
                 looked_at = b"%s:%s" % (number, held) if held else b""
-                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, looked_at])
+                answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, looked_at, b""])
         if not answer.startswith(b"ok"):
             raise conflict(fact.id, fact.id + 1)
         self._indexes.follow(key, int(answer.split()[1]), [fact], gone)
@@ -409,6 +416,8 @@ def _kept(
 
 def _ascii(data: bytes) -> str:
     """The same JSON with escapes."""
+    if data.isascii():
+        return data.decode()
     return dumps(loads(data.decode("utf-8", "surrogatepass")), separators=(",", ":"))
 
 

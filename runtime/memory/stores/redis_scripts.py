@@ -110,12 +110,18 @@ redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
 return 'ok ' .. note(plan, KEYS[12])
 """
 
-# As KEEP, where the fact of the name `ARGV[3]` is still what was looked at, `ARGV[4]` after its number and a colon.
+# As KEEP, where the fact of the name `ARGV[3]` is still what was looked at: where the newest change is `ARGV[5]`, or without that
+# where it is `ARGV[4]`, after its number and a colon.
 SWAP = FACTS + NOTE + """
 local plan = cjson.decode(ARGV[1])
-local id = redis.call('HGET', KEYS[10], ARGV[3])
-local held = id and id .. ':' .. redis.call('HGET', KEYS[9], id) or ''
-if held ~= ARGV[4] then return 'another' end
+if ARGV[5] ~= '' then
+  local newest = redis.call('ZREVRANGE', KEYS[12], 0, 0, 'WITHSCORES')[2]
+  if not newest or tonumber(newest) ~= tonumber(ARGV[5]) then return 'another' end
+else
+  local id = redis.call('HGET', KEYS[10], ARGV[3])
+  local held = id and id .. ':' .. redis.call('HGET', KEYS[9], id) or ''
+  if held ~= ARGV[4] then return 'another' end
+end
 if clash(plan, KEYS[9], KEYS[10], KEYS[11]) then return 'taken' end
 keep(plan, KEYS[9], KEYS[10], KEYS[11])
 local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'

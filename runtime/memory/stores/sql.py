@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ....vm.values.metering import FEW, paced
 from ..errors import MemoryFailure, conflict, corrupt, newer_version
-from ..facts import said_by, touched
+from ..facts import PERSISTENT, said_by, touched
 from ..keys import decode, encode, shown
 from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
@@ -320,13 +320,10 @@ class SqlStore:
 
     def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
         at_key = encode(key)
-        looked_at = (at_key, name.encode("utf-8", "surrogatepass"))
         try:
             with self._transaction():
                 self._change(TOUCH, (at, at_key))  # others wait for this row
-                rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)
-                with self._decoding("fact", key):
-                    stored = fact_of_row(rows[0][0]) if rows else None
+                stored = self._stored(key, name)
                 expired = stored is not None and name == fact.name and stored.id in gone
                 if said_by(None if expired else stored) != said:
                     raise _Another
@@ -335,6 +332,18 @@ class SqlStore:
             return False
         self._indexes.follow(key, change, [fact], gone)
         return True
+
+    def _stored(self, key: Key, name: str) -> Fact | None:
+        """Within a transaction; one that is known to be unchanged since it was read is not read again."""
+        newest = self._rows(NEWEST_CHANGE, (encode(key),))
+        index = self._indexes.known(key)
+        known = None if index is None else index.named(PERSISTENT, name)
+        if index is not None and known is not None and [(index.stamp,)] == [tuple(row) for row in newest]:
+            return known
+        looked_at = encode(key), name.encode("utf-8", "surrogatepass")
+        rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)
+        with self._decoding("fact", key):
+            return fact_of_row(rows[0][0]) if rows else None
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
         at_key, changed = encode(key), []

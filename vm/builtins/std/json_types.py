@@ -136,6 +136,8 @@ class Builder:
         """The elements of an array of one type."""
         if type(data) is not Array:
             refuse(data, descriptor)
+        if set(map(type, data.items)) == {SCALARS.get(descriptor[1][0])}:
+            return list(data.items)
         items = []
         for position, item in enumerate(data.items):
             # Without a call of `within`, for the same reason as the loop of `build`.
