@@ -139,7 +139,8 @@ class Case(NamedTuple):
 
 def rows() -> list[Row]:
     """What is drawn from."""
-    return [row for row in every_row() if row.kind in KINDS and row.receiver not in UNDRAWN and called(row) not in ENDING]
+    found = [row for row in every_row() if row.kind in KINDS and row.receiver not in UNDRAWN and called(row) not in ENDING]
+    return sorted(found, key=repr)
 
 
 def every_row() -> list[Row]:
