@@ -370,18 +370,19 @@ class CallRun:
 
     def _settled(self, request: Request, use: Use) -> None:
         """Counters, budgets and the program learn the same of a request that was sent (O-1.132)."""
-        self.services.count_request()
-        self.tally.attempts += 1
+        services, tally = self.services, self.tally
+        services.count_request()
+        tally.attempts += 1
         held, self.held = self.held, None
         if self.provider.unmetered:
             use = Use(1)
         else:
-            self.services.metrics.add(request.model, request.connection, use)
-            if self.services.purse is not None:
-                self.services.purse.settle(use, held)
-        self.tally.used.add(use)
-        if self.services.spending is not None and self.services.task is not None:
-            self.services.spending.add(self.services.task, use)
+            services.metrics.add(request.model, request.connection, use)
+            if services.purse is not None:
+                services.purse.settle(use, held)
+        tally.used.add(use)
+        if services.spending is not None and services.task is not None:
+            services.spending.add(services.task, use)
 
     def _returned(self) -> None:
         """Nothing was sent."""

@@ -57,10 +57,11 @@ class Use:
         self.attempts += other.attempts
         self.tokens_in += other.tokens_in
         self.tokens_out += other.tokens_out
-        self.tokens_cached += other.tokens_cached
-        self.tokens_cache_write += other.tokens_cache_write
-        self.tokens_reasoning += other.tokens_reasoning
-        self.tokens_estimated += other.tokens_estimated
+        if other.tokens_cached or other.tokens_cache_write or other.tokens_reasoning or other.tokens_estimated:
+            self.tokens_cached += other.tokens_cached
+            self.tokens_cache_write += other.tokens_cache_write
+            self.tokens_reasoning += other.tokens_reasoning
+            self.tokens_estimated += other.tokens_estimated
         self.cost += other.cost
         self.unpriced += other.unpriced
 

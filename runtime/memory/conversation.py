@@ -45,6 +45,10 @@ def attached_as(one: Memory | DerivedMemory) -> Attached:
     return Attached(one) if isinstance(one, Memory) else Attached(one.memory, one.view_name)
 
 
+def _unheard(*told: object) -> None:
+    """Nobody listens."""
+
+
 class Conversation:
     """What `with_memory` and the `memory:` field give a call. `attached`: one memory or view, or a list of them; the turn goes to
     the last (M-9.13); with `auto` false nothing is written (O-3.19). Used by one call at a time.
@@ -97,9 +101,9 @@ class Conversation:
         self.summarise = summarise
         self.locks = locks
         self.operations = operations
-        self.ended: Callable[[], object] = lambda: None
+        self.ended: Callable[[], object] = _unheard
         """Told that it holds no turn any more."""
-        self.report: Callable[[str], object] = lambda text: None
+        self.report: Callable[[str], object] = _unheard
         """Told why a fold failed (M-9.6)."""
         self.handles: Sequence[Any] = ()
         """What it holds on to until it has ended: a memory value lives as long as its handles (M-2.21)."""

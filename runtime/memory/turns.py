@@ -79,7 +79,7 @@ class Run:
         self.prompt = prompt
         self.head = head
         self.lead = lead
-        self.tool_lead = tool_lead(views)
+        self.tool_lead = tool_lead(views) if views else ""
         self.views = views
         self.snapshot = snapshot
         self.told = target
@@ -91,9 +91,10 @@ class Run:
         """Its turn is: what is tried again from there on is what follows it."""
         self.accesses: list[Callable[[], object]] = []
         """What the turn counts when it commits: the facts it showed (M-10.15)."""
-        self.topics = frozenset() if target is None else frozenset(rule.topic for rule in target.policy.learn)
+        self.topics: frozenset[str] = frozenset()
         self.happenings: Happenings | None = None
-        if self.topics:
+        if target is not None and target.policy.learn:
+            self.topics = frozenset(rule.topic for rule in target.policy.learn)
             from .happenings import Happenings as Collected
 
             self.happenings = Collected()
@@ -152,7 +153,7 @@ class Run:
     ) -> list[Msg]:  # fmt: skip
         """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
         self.ended = True
-        answer = self._said(reply, (), state)
+        answer = Msg("assistant", reply) if state is None else self._said(reply, (), state)
         if self.target is not None:
             if not self.stored:
                 prompt = self._prompt()

@@ -13,6 +13,7 @@ from ..files.operations import OPERATIONS, failure_of
 from ..files.roots import Roots
 from ..files.walk import Outside, Spot, walk
 from ..guard import Access, guarded, permissions_of
+from ..links import is_too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Files:
         that it leads out of does not keep another from granting it (G-8.9)."""
         if "\0" in path:
             return OSError(errno.EINVAL, "a path holds no NUL")
+        if is_too_long(path):
+            return OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         failure: OSError | None = None
         for root, components in self.roots[capability].find(path):
             try:

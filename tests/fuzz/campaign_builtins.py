@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -137,7 +139,8 @@ class Case(NamedTuple):
 
 def rows() -> list[Row]:
     """What is drawn from."""
-    return [row for row in every_row() if row.kind in KINDS and row.receiver not in UNDRAWN and called(row) not in ENDING]
+    found = [row for row in every_row() if row.kind in KINDS and row.receiver not in UNDRAWN and called(row) not in ENDING]
+    return sorted(found, key=repr)
 
 
 def every_row() -> list[Row]:
@@ -220,48 +223,92 @@ def session_in(program: concerto.Program, tier: Any, budgets: concerto.Budgets) 
             yield session
 
 
-class Timing:
-    """When a run began its loop, and when it was told to end. What is late is what the process worked on meanwhile: other
-    processes take their time too."""
+class Observer:
+    """A process that reads the CPU time of this one at a moment set before. A thread of this process would read it late: it waits
+    for the interpreter while a piece of work holds that, which is the lateness to be found."""
+
+    SOURCE = """
+import sys, time
+for line in sys.stdin:
+    clock, moment = line.split()
+    time.sleep(max(float(moment) - time.monotonic(), 0))
+    print(time.clock_gettime(int(clock)), time.monotonic(), flush=True)
+"""
 
     def __init__(self) -> None:
+        # Linux numbers the CPU clock of each process; elsewhere time that passes is the measure.
+        self.clock = ~os.getpid() << 3 | 2 if sys.platform == "linux" else time.CLOCK_MONOTONIC
+        self.process = subprocess.Popen(
+            [sys.executable, "-S", "-c", self.SOURCE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def watch(self, moment: float) -> None:
+        stdin = self.process.stdin
+        assert stdin is not None
+        stdin.write(f"{self.clock} {moment}\n")
+        stdin.flush()
+
+    def late(self, moment: float) -> float:
+        """Seconds from the moment to now that this process worked; what the observer was late itself counts as worked."""
+        now, worked = time.monotonic(), time.clock_gettime(self.clock)
+        stdout = self.process.stdout
+        assert stdout is not None
+        then, read = map(float, stdout.readline().split())
+        return max(0.0, min(now - moment, worked - then + read - moment))
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+@contextmanager
+def observer() -> Iterator[Observer]:
+    made = Observer()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Timing:
+    """When a run began its loop, and how late it ended: from the moment that was set for its end, whether or not the thread that
+    tells it so came to work at that moment. What is late is what the process worked on meanwhile: other processes take their
+    time too."""
+
+    def __init__(self, observed: Observer) -> None:
+        self.observed = observed
         self.began: float | None = None
-        self.told = self.worked = 0.0
+        self.end: float | None = None
 
     def measured(self, program: concerto.Program, tier: Any, seconds: float | None) -> tuple[float, str]:
-        """Seconds from the end it was told to the end of the call, and how it ended."""
+        """Seconds from the end that was set to the end of the call, and how it ended; of a run that ends before, 0."""
         budgets = concerto.Budgets(seconds=seconds or 60, memory_bytes=MEMORY)
         with session_in(program, tier, budgets) as session:
             session.on("go", lambda _: self.go(session if seconds is None else None))
             start = time.monotonic()
+            self.end = None
             if seconds is not None:
-                self.later(seconds, lambda: None)
+                self.ends(start + seconds)
             result = session.run()
-            late = min(time.monotonic() - self.told, time.process_time() - self.worked) if self.told else 0.0
-        if isinstance(result.error, concerto.Panic):
-            how = result.error.code
-            return late if self.told >= start else 0.0, how
-        return late, "cancelled"
+            late = 0.0 if self.end is None else self.observed.late(self.end)
+        return late, result.error.code if isinstance(result.error, concerto.Panic) else "cancelled"
 
     def go(self, session: concerto.Session | None) -> None:
         self.began = time.monotonic()
         if session is not None:
-            self.later(RUNS, session.cancel)
+            self.ends(self.began + RUNS)
+            timer = threading.Timer(RUNS, session.cancel)
+            timer.daemon = True
+            timer.start()
 
-    def later(self, seconds: float, what: Callable[[], object]) -> None:
-        def told() -> None:
-            self.told, self.worked = time.monotonic(), time.process_time()
-            what()
-
-        timer = threading.Timer(seconds, told)
-        timer.daemon = True
-        timer.start()
+    def ends(self, moment: float) -> None:
+        self.end = moment
+        self.observed.watch(moment)
 
 
-def lateness(drawn: Case) -> list[tuple[str, float]]:
+def lateness(drawn: Case, observed: Observer) -> list[tuple[str, float]]:
     """Of a cancellation and of a deadline; nothing of a program that ends by itself."""
     program = concerto.compile(drawn.source)
-    timing = Timing()
+    timing = Timing(observed)
     start = time.monotonic()
     late, how = timing.measured(program, drawn.tier, None)
     if how != "cancelled" or timing.began is None:
@@ -280,15 +327,16 @@ def run(seed: int, count: int) -> Figures:
     late: dict[str, list[float]] = {"cancel": [], "deadline": []}
     slow: list[tuple[float, str]] = []
     ended = 0
-    for number in range(count):
-        drawn = fitting(draw, draw.choice(every), SIZES[number % 2 if count >= MANY else 0])
-        found = lateness(drawn)
-        ended += not found
-        for what, seconds in found:
-            late[what].append(seconds)
-            said = f"{drawn.row!r} was {seconds:.3f} s late after its {what}, seed {seed}, tier {drawn.tier}:\n{drawn.source}"
-            slow.append((seconds, said))
-            assert seconds < LATEST, said
+    with observer() as observed:
+        for number in range(count):
+            drawn = fitting(draw, draw.choice(every), SIZES[number % 2 if count >= MANY else 0])
+            found = lateness(drawn, observed)
+            ended += not found
+            for what, seconds in found:
+                late[what].append(seconds)
+                said = f"{drawn.row!r} was {seconds:.3f} s late after its {what}, seed {seed}, tier {drawn.tier}:\n{drawn.source}"
+                slow.append((seconds, said))
+                assert seconds < LATEST, said
     slow.sort(reverse=True)
     if idle and count >= MANY:
         beyond = slow[len(slow) // 100 :]

@@ -7,6 +7,7 @@ import os
 import socket
 from pathlib import Path
 
+import concerto
 import pytest
 from concerto.runtime.files.operations import OPERATIONS, Failed
 from concerto.runtime.files.roots import Roots
@@ -237,3 +238,15 @@ def test_no_descriptor_is_left_open(tree: Path) -> None:
                 continue
     roots.close()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("path", ["a/" * 2049, "a/" * 4_000_000, "é" * 2049])
+@pytest.mark.parametrize("call", ["read_file(p)", "remove_file(p)", "make_dir(p)", 'write_file(p, "x")'])
+def test_a_path_that_is_too_long_takes_no_time(tmp_path: Path, path: str, call: str) -> None:
+    """Resolving millions of parts would take hours, which no deadline ends."""
+    program = concerto.compile(
+        f'pub fn f(p: String) -> String {{ match std::fs::{call} {{ Ok(_) => "done", Err(e) => e.message }} }}'
+    )
+    granted = concerto.Permissions(fs_read=(str(tmp_path),), fs_write=(str(tmp_path),))
+    with program.session(permissions=granted, offline=True, budgets=concerto.Budgets(seconds=20)) as session:
+        assert session.call("f", path).endswith("file name too long")

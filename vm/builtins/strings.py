@@ -57,7 +57,7 @@ def trim(s: str) -> str:
     """Without Unicode white space at both ends."""
     if len(s) >= LARGE:
         spend(len(s))
-    return s.strip(WHITE_SPACE)
+    return long_text.strip(s, WHITE_SPACE)
 
 
 @method("String", "trim_start() -> String", clause="L-6.3.3", linear=True)
@@ -65,7 +65,7 @@ def trim_start(s: str) -> str:
     """Without Unicode white space at the start."""
     if len(s) >= LARGE:
         spend(len(s))
-    return s.lstrip(WHITE_SPACE)
+    return long_text.lstrip(s, WHITE_SPACE)
 
 
 @method("String", "trim_end() -> String", clause="L-6.3.3", linear=True)
@@ -73,7 +73,7 @@ def trim_end(s: str) -> str:
     """Without Unicode white space at the end."""
     if len(s) >= LARGE:
         spend(len(s))
-    return s.rstrip(WHITE_SPACE)
+    return long_text.rstrip(s, WHITE_SPACE)
 
 
 def _sized(mapped: str) -> str:

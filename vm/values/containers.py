@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from ..panics import Panic
+from .metering import LARGE, paced
 from .typeof import typeof
 
 TYPE_CHECKING = False
@@ -79,7 +80,7 @@ class Map:
 
     def key_list(self) -> list[Any]:
         """The Concerto keys in insertion order."""
-        return [unkey(key) for key in self.items]
+        return [unkey(key) for key in (paced(self.items) if len(self.items) >= LARGE else self.items)]
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
         """`(key, value)` in insertion order, with Concerto keys."""

@@ -11,7 +11,7 @@ from .enums import EnumValue
 from .errors import ErrorValue
 from .functions import Closure
 from .limits import limits, nesting_too_deep
-from .metering import BLOCK, LARGE, STRIDE, look
+from .metering import BLOCK, LARGE, STRIDE, look, paced
 from .ranges import RangeValue
 from .records import Struct
 from .results import Err, Ok, Some
@@ -96,12 +96,16 @@ def _arrays(a: Array, b: Array) -> Any:
 def _maps(a: Map, b: Map) -> Any:
     if a.items.keys() != b.items.keys():
         return False
-    return a.items.values(), [b.items[key] for key in a.items]
+    keys = paced(a.items) if len(a.items) >= LARGE else a.items
+    return a.items.values(), [b.items[key] for key in keys]
 
 
 def _sets(a: Set, b: Set) -> bool:
     """Equal in any order (L-5.3.2)."""
-    return len(a.items) == len(b.items) and all(map(b.items.__contains__, map(fresh_key, a.items)))
+    if len(a.items) != len(b.items):
+        return False
+    keys = paced(a.items) if len(a.items) >= LARGE else a.items
+    return all(fresh_key(key) in b.items for key in keys)
 
 
 def fresh_key(key: Any) -> Any:

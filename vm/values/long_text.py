@@ -75,6 +75,37 @@ def mapped(text: str, work: Callable[[str], str]) -> str:
     return join("", done)
 
 
+def strip(text: str, characters: str) -> str:
+    """As `text.strip(characters)`."""
+    return rstrip(lstrip(text, characters), characters)
+
+
+def lstrip(text: str, characters: str) -> str:
+    """As `text.lstrip(characters)`."""
+    if len(text) <= BLOCK:
+        return text.lstrip(characters)
+    start = 0
+    for block in blocks(text):
+        rest = block.lstrip(characters)
+        start += len(block) - len(rest)
+        if rest:
+            break
+    return text[start:]
+
+
+def rstrip(text: str, characters: str) -> str:
+    """As `text.rstrip(characters)`."""
+    end = len(text)
+    while end > BLOCK:
+        look()
+        block = text[end - BLOCK : end]
+        rest = block.rstrip(characters)
+        end -= len(block) - len(rest)
+        if rest:
+            return text[:end]
+    return text[:end].rstrip(characters)
+
+
 def at_blanks(text: str) -> Iterator[str]:
     """The text in blocks that end behind a blank or line end, where there is one."""
     start, size = 0, BLOCK

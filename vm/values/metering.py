@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LARGE = 1024  # items or characters; who works on fewer costs what its instruction costs (G-6.6)
 FEW = 128  # items that cost several microseconds each between two looks
-STRIDE = 4096  # items of Python's own pace between two looks: a millisecond
+STRIDE = 1024  # items of Python's own pace between two looks: up to 10 ms where each is hashed or compared in Python
 BLOCK = 1 << 18  # characters or items of C's pace between two looks: as long at worst
 
 

@@ -5,6 +5,8 @@ Hands on `read_int` and `read_float`, which give None for text that is no number
 
 from __future__ import annotations
 
+from .long_text import lstrip, strip
+from .metering import BLOCK, look
 from .scalars import INT_MAX, INT_MIN
 
 # The characters with the Unicode property White_Space; Python's own notion has four control characters more.
@@ -26,10 +28,10 @@ def _is_digits(text: str) -> bool:
 
 def read_int(text: str) -> int | None:
     """Trimmed; sign and decimal digits; None beyond the range of Int."""
-    sign, digits = _split_sign(text.strip(WHITE_SPACE))
+    sign, digits = _split_sign(strip(text, WHITE_SPACE))
     if not _is_digits(digits):
         return None
-    digits = digits.lstrip("0") or "0"
+    digits = lstrip(digits, "0") or "0"
     if len(digits) > MOST_DIGITS:
         return None
     number = sign * int(digits)
@@ -38,14 +40,22 @@ def read_int(text: str) -> int | None:
 
 def read_float(text: str) -> float | None:
     """Trimmed; sign, decimal digits with optional fraction and exponent, `inf`, `nan`."""
-    sign, body = _split_sign(text.strip(WHITE_SPACE))
-    if body.lower() in WORDS:
-        return sign * WORDS[body.lower()]
-    mantissa, mark, exponent = body.lower().partition("e")
+    sign, body = _split_sign(strip(text, WHITE_SPACE))
+    long = len(body) > BLOCK
+    lowered = body.lower()
+    if lowered in WORDS:
+        return sign * WORDS[lowered]
+    if long:
+        look()
+    mantissa, mark, exponent = lowered.partition("e")
     whole, point, fraction = mantissa.partition(".")
     digits = whole + fraction
+    if long:
+        look()
     if not _is_digits(digits) or (point and not (whole and fraction)):
         return None
     if mark and not _is_digits(_split_sign(exponent)[1]):
         return None
+    if long:
+        look()
     return sign * float(body)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .containers import Array, Map, Queue, Set, Stack
 from .enums import EnumValue
 from .functions import Closure
-from .metering import LARGE, made
+from .metering import LARGE, STRIDE, look, made
 from .ranges import RangeValue
 from .records import Response, Struct
 from .results import Err, NoneOption, Ok, Some
@@ -80,8 +80,17 @@ def wrapped(wrapper: Any) -> tuple[Any, ...]:
 def share_all(values: Iterable[Any]) -> list[Any]:
     """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
     elements = list(values)
-    if len(elements) >= LARGE:
+    if len(elements) < LARGE:
+        _mark(elements)
+    else:
         made(len(elements))
+        for at in range(0, len(elements), STRIDE):
+            look()
+            _mark(elements[at : at + STRIDE])
+    return elements
+
+
+def _mark(elements: list[Any]) -> None:
     kinds = {*map(type, elements)}
     if not kinds <= PLAIN:
         if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):
@@ -90,7 +99,6 @@ def share_all(values: Iterable[Any]) -> list[Any]:
         else:
             for element in elements:
                 share(element)
-    return elements
 
 
 def own(value: Any) -> Any:

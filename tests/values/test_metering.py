@@ -1,0 +1,80 @@
+"""Work on large values looks up from it: what asks it to end is met before the work is done (G-6.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from concerto.vm.builtins.strings import trim, trim_end, trim_start
+from concerto.vm.values import Array, Map, equal, share_all
+from concerto.vm.values.long_text import lstrip, rstrip, strip
+from concerto.vm.values.metering import BLOCK, STRIDE, exchange
+from concerto.vm.values.numerals import WHITE_SPACE, read_float, read_int
+from concerto.vm.values.structural import make_set
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Ended(Exception):
+    pass
+
+
+class Ending:
+    """A run that is told to end after so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+    @property
+    def attention(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+    def attend(self) -> None:
+        raise Ended
+
+    def spend(self, items: int) -> None:
+        pass
+
+    def made(self, items: int) -> None:
+        pass
+
+
+MANY = 20
+PAIRS = [(Array([]), number) for number in range(MANY * STRIDE)]
+BLANK = " \n" * (MANY * BLOCK // 2)
+PAIR_SETS = make_set(PAIRS), make_set(PAIRS)
+NUMBERS = Map(dict.fromkeys(range(MANY * STRIDE), 1)), Map(dict.fromkeys(range(MANY * STRIDE), 1))
+WORKS: dict[str, Callable[[], Any]] = {
+    "share_all": lambda: share_all(PAIRS),
+    "strip": lambda: trim(BLANK),
+    "lstrip": lambda: trim_start(BLANK),
+    "rstrip": lambda: trim_end(BLANK),
+    "Int": lambda: read_int("0" * len(BLANK)),
+    "Int of blanks": lambda: read_int(BLANK),
+    "Float of blanks": lambda: read_float(BLANK),
+    "Sets": lambda: equal(*PAIR_SETS),
+    "Maps": lambda: equal(*NUMBERS),
+    "keys": NUMBERS[0].key_list,
+}
+
+
+@pytest.mark.parametrize("name", sorted(WORKS))
+def test_it_ends_in_the_middle(name: str) -> None:
+    before = exchange(Ending(MANY // 2))
+    try:
+        with pytest.raises(Ended):
+            WORKS[name]()
+    finally:
+        exchange(before)
+
+
+@pytest.mark.parametrize("inner", ["", "a", "a b", "\n".join("ab"), "é" * (BLOCK + 1)])
+@pytest.mark.parametrize("left", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
+@pytest.mark.parametrize("right", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
+def test_long_texts_are_stripped_as_python_does(inner: str, left: int, right: int) -> None:
+    text = " " * left + inner + "\n" * right
+    assert strip(text, WHITE_SPACE) == text.strip(WHITE_SPACE)
+    assert lstrip(text, WHITE_SPACE) == text.lstrip(WHITE_SPACE)
+    assert rstrip(text, WHITE_SPACE) == text.rstrip(WHITE_SPACE)
