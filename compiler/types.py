@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 SHOWN = 24  # levels of a type that a message spells
 MOST_SHOWN = 200  # and parts of it: types share their parts, so that few levels may have thousands
@@ -181,9 +182,18 @@ class Union(Type):
     def __hash__(self) -> int:
         return _hashed(self, self.members)
 
+    def holds(self, text: str) -> bool:
+        """Whether the text is a member, in a time that does not depend on their number."""
+        return text in _members(self)
+
     def spell(self, levels: int, room: Room) -> str:
         shown = [f'"{member}"' for member in self.members[:MEMBERS_SHOWN]]
         return " | ".join([*shown, "…"] if len(self.members) > MEMBERS_SHOWN else shown)
+
+
+@lru_cache(maxsize=256)
+def _members(union: Union) -> frozenset[str]:
+    return frozenset(union.members)
 
 
 @dataclass(eq=False, slots=True)

@@ -102,7 +102,7 @@ def _with_words(c: Checker, node: Compared, left: Type, right: Type) -> Type | N
         return None
     words = first or second
     literal = _bare(node.left if first is None else node.right)
-    if words is None or not isinstance(literal, ast.StringLiteral) or literal.value in words.members:
+    if words is None or not isinstance(literal, ast.StringLiteral) or words.holds(literal.value):
         return None
     return _never(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
 

@@ -117,7 +117,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
     if KEY_SHAPE.fullmatch(node.value):
         c.report("E4005", node.span, "this text has the shape of a provider key", help='read it with `env("NAME")`')
     wanted = peel(expected.type)
-    if not isinstance(wanted, Union) or node.value in wanted.members:
+    if not isinstance(wanted, Union) or wanted.holds(node.value):
         return wanted if isinstance(wanted, Union) else STRING
     return c.report(
         expected.code, node.span, f'expected `{wanted}`, found `"{node.value}"`',

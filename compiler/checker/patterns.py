@@ -188,7 +188,7 @@ def _literal(c: Checker, node: ast.LiteralPattern, type_: Type) -> None:
         of = INT if isinstance(value, int) else FLOAT
     inner = type_.inner if isinstance(type_, Nilable) else type_
     if isinstance(inner, Union) and isinstance(value, str):
-        if value not in inner.members:
+        if not inner.holds(value):
             c.report(
                 "E3003", node.span, f'"{value}" is no member of `{inner}`', help=did_you_mean(value, inner.members)
             )

@@ -62,11 +62,10 @@ def _written_type(c: Checker, node: ast.TypeExpr) -> Type:
 
 
 def _union(c: Checker, node: ast.UnionType) -> Type:
-    members: list[str] = []
+    members: dict[str, None] = {}  # in order, each once
     for member in node.members:
         if isinstance(member, ast.LiteralType):
-            if member.value not in members:
-                members.append(member.value)
+            members[member.value] = None
             continue
         written = written_type(c, member)
         if written is not ERRONEOUS:
