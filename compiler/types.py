@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 SHOWN = 24  # levels of a type that a message spells
 MOST_SHOWN = 200  # and parts of it: types share their parts, so that few levels may have thousands
@@ -175,6 +174,10 @@ class Union(Type):
     """A set of string literals."""
 
     members: tuple[str, ...]
+    known: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", frozenset(self.members))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (type(other) is Union and self.members == other.members)
@@ -184,16 +187,11 @@ class Union(Type):
 
     def holds(self, text: str) -> bool:
         """Whether the text is a member, in a time that does not depend on their number."""
-        return text in _members(self)
+        return text in self.known
 
     def spell(self, levels: int, room: Room) -> str:
         shown = [f'"{member}"' for member in self.members[:MEMBERS_SHOWN]]
         return " | ".join([*shown, "…"] if len(self.members) > MEMBERS_SHOWN else shown)
-
-
-@lru_cache(maxsize=256)
-def _members(union: Union) -> frozenset[str]:
-    return frozenset(union.members)
 
 
 @dataclass(eq=False, slots=True)

@@ -97,7 +97,7 @@ def _with_words(c: Checker, node: Compared, left: Type, right: Type) -> Type | N
     """A string union has only its own words."""
     first, second = _union(left), _union(right)
     if first is not None and second is not None:
-        if set(first.members).isdisjoint(second.members):
+        if first.known.isdisjoint(second.known):
             return _never(c, node, f"`{first}` and `{second}` have no word in common", _without(c, node))
         return None
     words = first or second

@@ -195,7 +195,7 @@ def _same_shape(found: Type, wanted: Type) -> bool:
 @lru_cache(maxsize=256)
 def _within(found: Union, wanted: Union) -> bool:
     """Unions may be long and are often used."""
-    return set(found.members) <= set(wanted.members)
+    return found.known <= wanted.known
 
 
 def _function_fits(found: Function, wanted: Function) -> bool:
