@@ -147,7 +147,7 @@ class Session:
             for s in image.schemas
         }
         self.builder = TreeBuilder(_classes(program))
-        self.machine = Machine(program, self.memories)
+        self.machine = Machine(program, self.memories, translated_tier)
         self.memories.computed = lambda code: computed(self.machine, code)
         self.machine.tiers(host.tier == "both")
         self.machine.beside.append(lambda: self.emits.waiting)
@@ -546,6 +546,13 @@ def run_offline(session: Session, **limits: Any) -> Outcome:
         host.loop = OfflineLoop(host.now())
     outcome: Outcome = host.loop.run_until_complete(session.run(**limits))
     return outcome
+
+
+def translated_tier(machine: Machine, metered: bool) -> Any:
+    """What runs often is translated: the translator is loaded when there is something."""
+    from ..vm.translate.tier import Tier
+
+    return Tier(machine, metered)
 
 
 def _prices(image: Image) -> dict[str, dict[str, float]]:

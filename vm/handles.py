@@ -6,7 +6,7 @@ the memory store the host handed in; builder methods give new builders; execute 
 
 from __future__ import annotations
 
-from .builtins.registry import METHODS
+from .builtins.registry import METHODS, prepared_by
 from .bytecode.memory_steps import COMPUTED, VALUE
 from .effects import AgentCall, MemoryUse, ModelCall, ModelLife, ServerUse, ToolUse
 from .panics import Panic
@@ -396,6 +396,9 @@ def listen_call(agent: Any, schema: Any, prompt: Any, retry_message: Any, handle
     return AgentCall(
         builder.model.name, text, builder.memory, builder.auto, builder.context, name, retry_message, given, builder.turn
     )
+
+
+prepared_by("Agent", "listen", listen_call)
 
 
 def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:

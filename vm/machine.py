@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .waits import HostCall
     from .weight import MemoryGauge
 
+    MakeTier = Callable[["Machine", bool], Any]  # for a machine, and whether fuel is counted in it
+
 CHUNK = 2_000  # fuel handed to the loop at a time; between chunks the run looks whether it is to stop
 UNLIMITED = 1 << 62
 CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
@@ -65,8 +67,9 @@ class Machine(Scheduler):
     every few milliseconds. `gauge` tells when the values of the run may have become too many (G-6.8); a thread of the host's
     may set `weighs`, and they are weighed where the run next looks."""
 
-    def __init__(self, program: Program, memories: Memories) -> None:
+    def __init__(self, program: Program, memories: Memories, make_tier: MakeTier | None = None) -> None:
         super().__init__(program)
+        self.make_tier = make_tier  # None: nothing is translated
         self.memories = memories
         self.stores = Stores(program)
         self.fuel = 0  # fuel handed out and given back by the loop
@@ -100,7 +103,7 @@ class Machine(Scheduler):
 
     def successor(self) -> Machine:
         """A new machine under the same limits, for the same host, in which nothing runs."""
-        made = Machine(self.program, self.memories)
+        made = Machine(self.program, self.memories, self.make_tier)
         copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
         for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
             setattr(made, name, getattr(self, name))
@@ -114,9 +117,9 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ the two tiers (V-7)
 
     def tiers(self, both: bool, *, at_once: bool = False, counted: bool = False) -> None:
-        """Whether the translated tier is used. `at_once`: for whatever runs, not only for what runs often; `counted`: fuel is
-        counted in it too, which is dear, although there is no limit."""
-        self.both = both
+        """Whether the translated tier is used, where there is one. `at_once`: for whatever runs, not only for what runs often;
+        `counted`: fuel is counted in it too, which is dear, although there is no limit."""
+        self.both = both = both and self.make_tier is not None
         self.counted = counted
         if both:
             self.program.count_again()
@@ -191,9 +194,8 @@ class Machine(Scheduler):
         """Made, and its modules loaded, when the first function or loop has run often."""
         metered = self.counted or self.steps != UNLIMITED
         if self.tier is None or self.tier.metered is not metered:
-            from .translate.tier import Tier
-
-            self.tier = Tier(self, metered)
+            assert self.make_tier is not None
+            self.tier = self.make_tier(self, metered)
         return self.tier
 
     def translated_call(self, task: Task, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:

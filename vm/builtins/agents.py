@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from .registry import associated_effect
+from .registry import declared_effect
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ..effects import AgentCall
-
-
-@associated_effect(
+declared_effect(
     "Agent", "listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> Any", effect="agent",
-    clause="O-7.11",
+    clause="O-7.11", doc="An `execute` whose messages on the way go to handlers.",
 )  # fmt: skip
-def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> AgentCall:
-    """An `execute` whose messages on the way go to handlers."""
-    from ..handles import listen_call  # which reads the complete tables
-
-    return listen_call(agent, schema, prompt, retry_message, handlers)

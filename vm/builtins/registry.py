@@ -209,6 +209,15 @@ def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Cal
     return _effect("associated", "", text, effect, clause, "", owner=owner)
 
 
+def declared_effect(owner: str, text: str, *, effect: str, clause: str, doc: str) -> None:
+    """The row of an `associated_effect` whose payload takes more than values: what gives it comes by `prepared_by`."""
+    enter(Row(owner, text, kind="effect", clause=clause, doc=doc, effect=effect), "associated")
+
+
+def prepared_by(owner: str, name: str, prepare: Body) -> None:
+    ASSOCIATED[owner, name].prepare = prepare
+
+
 def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
     """A function of the module `std::…` that the host performs; the decorated one checks the arguments, gives the payload
     of the effect and carries the documentation."""
