@@ -12,9 +12,9 @@ from typing import Any
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.bytecode.codec import encode
-from concerto.vm.load import load_bytes
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.bytecode.encoding import encode
+from concerto.vm.interp.link import load_bytes
 from concerto.vm.values import to_json
 
 Emits = list[tuple[str, Any]]

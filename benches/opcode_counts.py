@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)
 
-from concerto.vm import machine  # noqa: E402
 from concerto.vm.generated import loop  # noqa: E402
+from concerto.vm.interp import machine  # noqa: E402
 
 from benches import pairs  # noqa: E402
 

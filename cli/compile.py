@@ -47,8 +47,8 @@ def execute(arguments: argparse.Namespace) -> int:
     assert image is not None
     if arguments.strip:
         image.strip()
-    from ..vm.bytecode.codec import encode
-    from ..vm.load import load_image
+    from ..vm.bytecode.encoding import encode
+    from ..vm.interp.link import load_image
 
     try:
         load_image(image)  # the verifier is the compiler's last pass (G-4.1)
@@ -71,7 +71,7 @@ def prompt_cache_notes(image: Image) -> list[str]:
     what a request has in common with the one before."""
     if not image.memories:
         return []
-    from ..runtime.memory.prefix_share import advice, bound_of
+    from ..runtime.memory.policy import advice, bound_of
 
     kinds = {**{name: name for name in BILLED_LESS}, **{c.name: c.fields.get("provider") for c in image.connections}}
     if not any(kinds.get(model.connection) in BILLED_LESS for model in image.models):

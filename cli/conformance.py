@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..conformance.records import Program
     from ..conformance.verdicts import Verdict
 
+
 MOST_JOBS = 2
 
 

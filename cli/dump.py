@@ -6,13 +6,11 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-from ..compiler import ast
-from ..compiler.diagnostics import Diagnostics
-from ..compiler.lexer import lex
-from ..compiler.parse import decode_source, parse
-from ..compiler.render import render_text
+from ..compiler.diagnostics import Diagnostics, render_text
 from ..compiler.source import Source
-from ..compiler.tokens import TokenList
+from ..compiler.syntax import ast
+from ..compiler.syntax.lexer import TokenList, lex
+from ..compiler.syntax.parse import decode_source, parse
 from . import exits
 from .terminal import use_colour
 

@@ -52,7 +52,7 @@ def formatted(path: str, data: bytes) -> str | None:
 
 
 def report(found: list[Diagnostic], source: Source) -> None:
-    from ..compiler.render import render_text
+    from ..compiler.diagnostics import render_text
 
     sys.stderr.write(render_text(found, {source.name: source}, colour=use_colour(sys.stderr)))
 

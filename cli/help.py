@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import exits, overview, run_words
+from . import exits
+from .main import overview, run_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

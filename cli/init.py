@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+
 # Per provider: the connection its model names, and the model id (O-9.32).
 PROVIDERS = {
     "openai": ("openai", "gpt-5.4-mini"),

@@ -6,6 +6,7 @@ Hands on programs and images. Raises `Exit` with the codes of O-9.10. Must not k
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from ..vm.bytecode.image import ImageError
@@ -15,12 +16,14 @@ from .terminal import use_colour
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from ..compiler.diagnostics import Diagnostic
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
     from ..vm.bytecode.image import Image
-    from ..vm.link import Program
+    from ..vm.interp.link import Program
+
 
 STDIN = "stdin.conc"  # what positions call source on standard input
 
@@ -63,7 +66,7 @@ def read_source(path: str) -> bytes:
 
 
 def is_image(data: bytes) -> bool:
-    from ..vm.bytecode.codec import MAGIC
+    from ..vm.bytecode.encoding import MAGIC
 
     return data.startswith(MAGIC)
 
@@ -159,14 +162,14 @@ def report(path: str, result: Compilation, *, quiet: bool) -> None:
 
 def error_lines(path: str, result: Compilation) -> list[str]:
     """The errors of a program, a line each: `FILE:LINE:COL: error[CODE]: MESSAGE`."""
-    from ..compiler.render import render_lines
+    from ..compiler.diagnostics import render_lines
 
     errors = [one for one in result.diagnostics.ordered() if one.is_error]
     return render_lines(errors, sources_of(result), named=shown_file(path))
 
 
 def _report(found: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
-    from ..compiler.render import render_text
+    from ..compiler.diagnostics import render_text
 
     sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr), named=named))
 
@@ -175,7 +178,7 @@ def report_json(results: list[tuple[str, Compilation]]) -> None:
     """The diagnostics of all of them, by the path of their root, as one array on stdout (O-9.12)."""
     import json
 
-    from ..compiler.render import render_json
+    from ..compiler.diagnostics import render_json
 
     rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=shown_file(path))]
     print(json.dumps(rows, ensure_ascii=False))
@@ -214,7 +217,7 @@ def shown_file(path: str) -> Callable[[str], str]:
 def load_program(path: str, *, quiet: bool = False) -> Program:
     """The program of a source or image, verified and linked."""
     data = read(path)
-    from ..vm.load import load_bytes, load_image
+    from ..vm.interp.link import load_bytes, load_image
 
     try:
         if is_image(data):
@@ -229,8 +232,8 @@ def load_program(path: str, *, quiet: bool = False) -> Program:
 
 def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
     """The image of a source or image file, verified, and its bytes."""
-    from ..vm.bytecode.codec import decode, encode
-    from ..vm.load import load_image
+    from ..vm.bytecode.encoding import decode, encode
+    from ..vm.interp.link import load_image
 
     data = read(path)
     try:
@@ -245,3 +248,79 @@ def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
     except ImageError as error:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}") from None
     return image, data
+
+
+# ----------------------------------------------------------------
+# The replies of `--offline-script FILE`: a JSON array, or a program whose comments `// reply: …` say them (O-1.280).
+#
+# Hands on `script`.
+
+_COMMENT = re.compile(r"^\s*// reply(?: (\w+))?: (.*)$", re.MULTILINE)
+_AFTER = re.compile(r"(.*\S)\s+after=(\d+)(ms|s)")
+_FAULTS = {"429": "rate_limit", "401": "auth", "403": "auth", "404": "not_found", "408": "timeout"}
+FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"` or `fault 500`, with ` after=20ms` behind it'
+
+
+def script(path: str) -> list[Any]:
+    """Its replies in order; what is wrong with them ends the command."""
+    text = read(path).decode("utf-8", "replace")
+    from ..runtime.errors import ConfigFailure
+    from ..runtime.providers.offline import Script
+
+    replies = of_comments(path, text) if path.endswith(".conc") else of_json(path, text)
+    try:
+        Script(replies)
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{path}: {failure.message}") from None
+    return replies
+
+
+def of_json(path: str, text: str) -> list[Any]:
+    from ..runtime.schema.lenient_json import JsonRefused, parse_json
+
+    try:
+        replies = parse_json(text)
+    except JsonRefused as refused:
+        raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {refused}") from None
+    if not isinstance(replies, list):
+        raise exits.Exit(exits.USAGE, f"{path}: a script is a JSON array of replies")
+    return replies
+
+
+def of_comments(path: str, text: str) -> list[Any]:
+    found = []
+    for comment in _COMMENT.finditer(text):
+        line = text.count("\n", 0, comment.start()) + 1
+        if comment[1]:
+            raise exits.Exit(exits.USAGE, f"{path}:{line}: replies of one model cannot be scripted: write `// reply: …` in order")
+        try:
+            found.append(_reply(comment[2].strip()))
+        except ValueError:
+            raise exits.Exit(exits.USAGE, f"{path}:{line}: {comment[2]!r} is no reply: {FORM}") from None
+    if not found:
+        raise exits.Exit(exits.USAGE, f"{path}: it has no replies: {FORM}")
+    return found
+
+
+def _reply(text: str) -> dict[str, Any]:
+    """Raises ValueError for what is none."""
+    delayed = _AFTER.fullmatch(text)
+    made: dict[str, Any] = {}
+    if delayed is not None:
+        text, made["delay_ms"] = delayed[1], int(delayed[2]) * (1000 if delayed[3] == "s" else 1)
+    word, _, rest = text.partition(" ")
+    if word == "fault":
+        return {**made, "error": _FAULTS.get(rest) or ("server" if rest[:1] == "5" else rest)}
+    import json
+
+    if word == "text":
+        value = json.loads(rest)
+        return {**made, "text": value if isinstance(value, str) else rest}
+    if word != "stream":
+        raise ValueError
+    return {**made, "chunks": json.loads(f"[{_between(rest)}]")}
+
+
+def _between(rest: str) -> str:
+    """Strings with commas between them."""
+    return re.sub(r'("(?:\\.|[^"\\])*")\s+(?=")', r"\1, ", rest)

@@ -31,7 +31,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def facts_of(image: Image, data: bytes) -> dict[str, Any]:
-    from ..vm.bytecode.codec import content_hash
+    from ..vm.bytecode.encoding import content_hash
 
     header = image.header
     sizes = section_sizes(image)
@@ -95,7 +95,7 @@ def _computes(memory: Memory) -> bool:
 
 def _prompt_cache(memory: Memory) -> dict[str, Any]:
     """How much of a request equals the one before once the memory is full, in percent, and what would keep more."""
-    from ..runtime.memory.prefix_share import advice, bound_of, prefix_share
+    from ..runtime.memory.policy import advice, bound_of, prefix_share
 
     help = advice(memory.max_messages, memory.steps)
     share = prefix_share(bound_of(memory.max_messages, memory.steps))
@@ -123,7 +123,7 @@ def _by_event(step: str, value: Any) -> Any:
 
 def _step(image: Image, value: Any) -> Any:
     """The arguments of a step; of a function its name and where it stands."""
-    from ..vm.bytecode.memory_steps import is_function
+    from ..vm.bytecode.shape import is_function
 
     if is_function(value):
         return _step_function(image, *value)
@@ -135,7 +135,7 @@ def _step(image: Image, value: Any) -> Any:
 def _step_function(image: Image, memory: int, number: int) -> str:
     """What initialisation gives the step: the instruction before the one that hands it over makes the function."""
     from ..vm.bytecode import operands
-    from ..vm.bytecode.code import scan
+    from ..vm.bytecode.encoding import scan
     from ..vm.bytecode.image import K_CONFIG
     from ..vm.bytecode.opcodes import OPCODES
 
@@ -154,7 +154,7 @@ def _step_function(image: Image, memory: int, number: int) -> str:
 
 
 def _place(image: Image, function: Function, offset: int) -> str:
-    from ..vm.bytecode.positions import position_at
+    from ..vm.bytecode.encoding import position_at
 
     file, line, column = position_at(function.lines, offset)
     return f"{image.source_map[file][0]}:{line}:{column}" if file < len(image.source_map) else "an unknown place"

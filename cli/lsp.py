@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+
 LIBRARIES = ("pygls", "lsprotocol")
 MISSING = "the language server needs the library pygls, which is not installed"
 
@@ -26,7 +27,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in LIBRARIES:
             raise
-        from ..runtime.extras import install_advice
+        from ..runtime.errors import install_advice
 
         raise exits.Exit(exits.FAILED, f"{MISSING}: {install_advice('lsp')}") from None
     return exits.OK if serve(VERSION) else exits.FAILED

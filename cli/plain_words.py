@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+
 KNOWN_ACTIONS = (None, "store_true", "append")
 
 

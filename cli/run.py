@@ -6,11 +6,10 @@ import os
 import sys
 import time
 
+from ..runtime.access.permissions import Permissions
+from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
 from .inputs import load_program, project_folder, project_permissions, read, shown_file
-from .permission_flags import add_flags, granted
-from .permission_flags import hint_of as hint_of
-from .permission_flags import words_of as words_of
 from .terminal import Progress, failure_line, payload_text, shown
 from .watch import add_watch
 
@@ -21,14 +20,94 @@ if TYPE_CHECKING:
     from random import Random
     from typing import Any
 
+    from ..runtime.access.secrets import Redactor
     from ..runtime.code_cache import CodeCache
     from ..runtime.host import Host
-    from ..runtime.permissions import Permissions
-    from ..runtime.secrets import Redactor
-    from ..runtime.session import Outcome
+    from ..runtime.session.session import Outcome
     from ..vm.bytecode.image import Image
-    from ..vm.link import Program
+    from ..vm.interp.link import Program
 
+
+# ----------------------------------------------------------------
+# The permission flags of O-4.18: `--allow-net=a.org,b.org:80`, bare for the whole capability.
+#
+# Hands on `add_flags`, `words_of`, which prepares the words for argparse, `hint_of`, and `granted`.
+
+# A word of the shell holds no NUL, so nobody can write this by accident, as one writes `--allow-net=$UNSET`.
+EVERYTHING = "\0"
+FLAGS: dict[str, tuple[str, ...]] = {capability.flag: (capability.key,) for capability in CAPABILITIES} | GROUPS
+WITHOUT_LIST = "--allow-all"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("permissions", "a comma list after =, or nothing for the whole capability")
+    for capability in CAPABILITIES:
+        _add(group, capability.flag, f"[={capability.scope},…]", capability.doc)
+    _add(group, "--allow-fs", "[=PATH,…]", "both of the fs flags")
+    _add(group, WITHOUT_LIST, "", "everything; takes no list")
+    help = "take a tool, or one method of it, away"
+    group.add_argument("--disable-tool", action="append", default=[], metavar="T[.m]", help=help)
+
+
+def _add(group: Any, flag: str, metavar: str, doc: str) -> None:
+    group.add_argument(flag, action="append", default=[], metavar=metavar, help=doc, type=_scope(flag))
+
+
+def _scope(flag: str) -> Callable[[str], tuple[str, ...] | bool]:
+    """Reads the value of a flag: True, or the texts of its list."""
+
+    def read(value: str) -> tuple[str, ...] | bool:
+        if value == EVERYTHING:
+            return True
+        if flag == WITHOUT_LIST:
+            raise _refused("it takes no list")
+        try:
+            for scope in value.split(","):
+                BY_KEY[FLAGS[flag][0]].check(scope)
+        except Malformed as refused:
+            raise _refused(str(refused)) from None
+        return tuple(value.split(","))
+
+    return read
+
+
+def _refused(why: str) -> Exception:
+    from argparse import ArgumentTypeError  # a right value starts without it
+
+    return ArgumentTypeError(why)
+
+
+def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """The words for the parser, and what is set beside it: behind `--` stand the arguments of the program. A bare flag gets its
+    value here, so that argparse does not take the next word for it."""
+    end = words.index("--") if "--" in words else len(words)
+    spelled_out = [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words[:end]]
+    return spelled_out, {"program_arguments": list(words[end + 1 :])}
+
+
+def hint_of(words: Sequence[str]) -> str:
+    """For `--allow-net a.org`: the word after a bare flag is no list of it, which shows when the word turns out to be no file."""
+    for flag, word in zip(words, words[1:], strict=False):
+        if flag == "--":
+            break
+        if flag in FLAGS and not word.startswith("-"):
+            list_form = "" if flag == WITHOUT_LIST else f"; write {flag}={word} if that was meant"
+            return f" ({flag} takes no word behind it{list_form})"
+    return ""
+
+
+def granted(arguments: argparse.Namespace) -> Permissions:
+    """What the flags of a command line grant."""
+    made = Permissions()
+    for flag, keys in FLAGS.items():
+        for scope in getattr(arguments, flag.removeprefix("--").replace("-", "_")):
+            for key in keys:
+                made.grant(key, scope)
+    made.disabled = tuple(name for names in arguments.disable_tool for name in names.split(","))
+    return made
+
+
+# ----------------------------------------------------------------
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc), an image, or - for source on stdin")
@@ -99,7 +178,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if program.image.header.entry is None:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: error[E1013]: no main function to run; add `fn main() {{ }}`")
     from ..runtime.errors import ConfigFailure
-    from ..runtime.session import Session
+    from ..runtime.session.session import Session
 
     try:
         host = host_of(arguments, arguments.file, program=program)
@@ -193,7 +272,7 @@ def trace_lines(
 def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callable[[int], list[str]]:
     """The variables of a frame by its number, in their debug form (O-9.13). Secrets are taken out of the values, before their
     texts are quoted and cut (G-10.3)."""
-    from ..runtime.redaction import without_secrets
+    from ..runtime.access.secrets import without_secrets
     from ..vm.panics import Panic
     from ..vm.values import brief
 
@@ -209,7 +288,7 @@ def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callabl
 def run_session(session: Any, **limits: Any) -> Outcome:
     """Offline runs wait for nothing outside, so asyncio is not imported: their loop is a small one with a virtual clock."""
     if session.host.loop is not None:
-        from ..runtime.session import run_offline
+        from ..runtime.session.session import run_offline
 
         return run_offline(session, **limits)
     import asyncio
@@ -230,7 +309,7 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome | None
     import signal
     import threading
 
-    from ..vm.machine import Stopped
+    from ..vm.interp.machine import Stopped
 
     loop, run = asyncio.get_running_loop(), asyncio.ensure_future(session.run(**limits))
 
@@ -286,7 +365,7 @@ def host_of(
     )
     processes = program is None or starts_processes(program.image)
     if processes and arguments.alone:
-        from ..runtime.agents.descendants import adopt_orphans
+        from ..runtime.agents.child import adopt_orphans
 
         adopt_orphans()
     if offline:
@@ -297,7 +376,7 @@ def host_of(
 def scripted_replies(path: str | None) -> list[Any] | None:
     if path is None:
         return None
-    from .replies import script  # a run without one starts without it
+    from .inputs import script  # a run without one starts without it
 
     return script(path)
 
@@ -313,7 +392,7 @@ def use_virtual_time(host: Host, *, processes: bool) -> None:
     if processes:
         skip_waits(host)
         return
-    from ..runtime.offline_loop import OfflineLoop
+    from ..runtime.loop import OfflineLoop
 
     loop = OfflineLoop(time.monotonic())
     began = time.time() - loop.time()
@@ -322,7 +401,7 @@ def use_virtual_time(host: Host, *, processes: bool) -> None:
 
 def skip_waits(host: Host) -> None:
     """The clock of runs that may wait for something outside: it jumps while nothing of the kind is open (V-6.6)."""
-    from ..runtime.skipping_time import SkippingClock
+    from ..runtime.session.testing import SkippingClock
 
     clock = SkippingClock()
     host.new_loop, host.now, host.wall = clock.new_loop, clock.now, clock.wall
@@ -376,7 +455,7 @@ class LazyNetwork:
     """The network of the system, loaded by the first request."""
 
     def __getattr__(self, name: str) -> Any:
-        from ..runtime.network import SystemNetwork
+        from ..runtime.access.reaching import SystemNetwork
 
         return getattr(SystemNetwork(), name)
 

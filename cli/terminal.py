@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
+
 LAYOUT = "\n\t"  # what a program may do to the layout
 
 
@@ -20,7 +21,7 @@ def shown(text: str, stream: TextIO) -> str:
     """The text as it goes to a stream: unchanged to files and pipes."""
     if text.isprintable() or not stream.isatty():
         return text
-    from ..vm.bytecode.text import printable
+    from ..vm.bytecode.disasm import printable
 
     return "".join(c if c in LAYOUT else printable(c) for c in text)
 

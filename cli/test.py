@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 
 from . import exits
 from .inputs import compilation, entry_file, error_lines, is_image, load_program, read, refused, report, shown_file
-from .permission_flags import hint_of as hint_of
-from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
+from .run import hint_of as hint_of
+from .run import words_of as words_of
 from .terminal import BOLD_RED, GREEN, Progress, painted, payload_text
 from .terminal import shown as shown_text
 from .watch import add_watch
@@ -19,16 +20,17 @@ from .watch import add_watch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
+    from xml.etree.ElementTree import Element
 
     from ..compiler.pipeline import Compilation
     from ..runtime.host import Host
-    from ..runtime.session import Outcome, Session
-    from ..runtime.testing import TestOutcome
+    from ..runtime.session.session import Outcome, Session
+    from ..runtime.session.testing import TestOutcome
     from ..vm.bytecode.image import Test
-    from ..vm.link import Program
-    from .junit import Row
+    from ..vm.interp.link import Program
+
 
 WORDS = {True: ("PASS", GREEN), False: ("FAIL", BOLD_RED)}
 
@@ -44,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    from ..runtime.testing import chosen
+    from ..runtime.session.testing import chosen
 
     programs = dict(programs_of(arguments))
     if not programs and not arguments.paths:
@@ -55,7 +57,6 @@ def execute(arguments: argparse.Namespace) -> int:
         _run(path, program, arguments, shown)
     shown.progress.clear()
     if arguments.junit is not None:
-        from .junit import write_junit
 
         write_junit(arguments.junit, shown.rows)
     return shown.end()
@@ -63,7 +64,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Report) -> None:
     from ..runtime.errors import ConfigFailure
-    from ..runtime.testing import chosen, run_tests
+    from ..runtime.session.testing import chosen, run_tests
 
     def host(emit: Callable[[str, Any, bool], None]) -> Host:
         made = host_of(arguments, path, emit, program)
@@ -92,7 +93,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
 
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     """The programs to test by path, in the order of their paths. Errors in any of them end the command before a test runs."""
-    from ..vm.load import load_image
+    from ..vm.interp.link import load_image
 
     paths = [path for given in arguments.paths or [project_folder()] for path in sources_under(given)]
     images = [path for path in paths if is_image(read(path))]
@@ -102,7 +103,6 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
         report(path, result, quiet=arguments.quiet)
     wrong = {path: result for path, result in roots.items() if refused(result, deny_warnings=False)}
     if wrong and arguments.junit is not None:
-        from .junit import write_refused
 
         write_refused(arguments.junit, {path: error_lines(path, result) for path, result in wrong.items()})
     if wrong:
@@ -249,3 +249,73 @@ def as_json(outcome: TestOutcome) -> dict[str, Any]:
         "description": outcome.description, "passed": outcome.passed, "expected_failure": outcome.expected,
         "failure": outcome.failure, "at": place,
     }  # fmt: skip
+
+
+# ----------------------------------------------------------------
+# The outcomes of tests as JUnit XML, which build servers read (O-9.53).
+
+if TYPE_CHECKING:
+    Row = tuple[str, TestOutcome, float]  # the program's path, the outcome, seconds
+
+# What XML cannot hold, not even written as a number.
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_junit(path: str, rows: Iterable[Row]) -> None:
+    """One suite per program, in the order of their tests."""
+    from xml.etree.ElementTree import Element, SubElement
+
+    root = Element("testsuites", name="concerto")
+    suites: dict[str, list[Row]] = {}
+    for row in rows:
+        suites.setdefault(row[0], []).append(row)
+    for file, tests in suites.items():
+        suite = SubElement(root, "testsuite", name=_text(file))
+        _totals(suite, tests)
+        for _, outcome, seconds in tests:
+            case = SubElement(suite, "testcase", classname=_text(file), name=_text(outcome.description), time=f"{seconds:.3f}")
+            if outcome.place is not None:
+                case.set("file", _text(outcome.place[0]))
+                case.set("line", str(outcome.place[1]))
+            if outcome.failure is not None:
+                failure = SubElement(case, "failure", message=_text(outcome.failure))
+                failure.text = _text(outcome.failure)
+                if outcome.place is not None:
+                    failure.text += "\n    at {}:{}:{}".format(*outcome.place)
+    _totals(root, [row for tests in suites.values() for row in tests])
+    _write(path, root)
+
+
+def write_refused(path: str, programs: dict[str, list[str]]) -> None:
+    """Programs with errors, which no test of the run was begun for: a suite each with one case, the lines of its errors in it."""
+    from xml.etree.ElementTree import Element, SubElement
+
+    root = Element("testsuites", name="concerto", tests=str(len(programs)), failures="0", errors=str(len(programs)), time="0.000")
+    for file, lines in programs.items():
+        suite = SubElement(root, "testsuite", name=_text(file), tests="1", failures="0", errors="1", time="0.000")
+        case = SubElement(suite, "testcase", classname=_text(file), name="compiles", time="0.000", file=_text(file))
+        SubElement(case, "error", message=_text(lines[0]), type="compile").text = _text("\n".join(lines))
+    _write(path, root)
+
+
+def _write(path: str, root: Element) -> None:
+    from xml.etree.ElementTree import indent, tostring
+
+    indent(root)
+    try:
+        with open(path, "wb") as target:
+            target.write(b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="utf-8") + b"\n")
+    except OSError as error:
+        raise exits.Exit(exits.FAILED, f"cannot write {os.path.normpath(path)}: {error.strerror or error}") from None
+
+
+def _totals(element: Element, rows: list[Row]) -> None:
+    failed = sum(not outcome.passed for _, outcome, _ in rows)
+    element.set("tests", str(len(rows)))
+    element.set("failures", str(failed))
+    element.set("errors", "0")
+    element.set("time", f"{sum(seconds for _, _, seconds in rows):.3f}")
+
+
+def _text(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)

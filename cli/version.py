@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import argparse
 
 
-
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -10,12 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..compiler.brackets import balance
 from ..compiler.diagnostics import Diagnostics
-from ..compiler.filter import filter_tokens
-from ..compiler.lexer import lex
 from ..compiler.source import Source
-from ..compiler.tokens import (
+from ..compiler.syntax.layout import balance, filter_tokens
+from ..compiler.syntax.lexer import (
     CLAUSE_WORDS,
     DECLARING_WORDS,
     END,
@@ -24,6 +22,7 @@ from ..compiler.tokens import (
     SOFT_WORDS,
     TIER_WORDS,
     TokenList,
+    lex,
     words,
 )
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..compiler.tokens import CLAUSE_WORDS, DECLARING_WORDS, HARD_KEYWORDS, SOFT_WORDS, TIER_WORDS, words
+from ..compiler.syntax.lexer import CLAUSE_WORDS, DECLARING_WORDS, HARD_KEYWORDS, SOFT_WORDS, TIER_WORDS, words
 from .classes import CLASS_OF_SIGN, CLASS_OF_WORD, CLASSES, DECLARING, ESCAPE
 
 SCOPE = "source.concerto"

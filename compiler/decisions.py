@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from . import ast
 from .symbols import FunctionSymbol, StructSymbol, VariantSymbol
+from .syntax import ast
 from .types import Nominal, Type
 
 # ---------------------------------------------------------------- decisions on calls

@@ -1,14 +1,18 @@
-"""Diagnostics as data: the table of codes, the record, and the collector every phase reports to.
-
-Rendering stands in `render.py`. Must not know: which phase found what.
-"""
+"""Diagnostics as data: the table of codes, the record, the collector every phase reports to, and how they are rendered."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from .source import Span
+from .source import Position, Source, Span
+
+# ----------------------------------------------------------------
+# Diagnostics as data: the table of codes, the record, and the collector every phase reports to.
+#
+# Rendering stands in `render.py`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +83,350 @@ class Diagnostics:
     def ordered(self) -> list[Diagnostic]:
         """By file, position and code (L-4.1.2)."""
         return sorted(self.found, key=lambda d: (d.span.file, d.span.start, d.span.end, d.code))
+
+
+# ----------------------------------------------------------------
+# The table of diagnostic codes: language.md section 4, orchestration.md section 11, memory.md section 2.
+#
+# A row has the stage that reports the code (C-5.3) and its sentence in general words; messages name the particulars.
+# Panic codes are not here: they belong to the machine.
+
+STAGES = ("parse", "names", "types", "flow", "declare")
+
+
+class Code(NamedTuple):
+    code: str
+    stage: str
+    title: str
+
+
+_ROWS = """
+E0001 parse    the source is not valid UTF-8
+E0002 parse    unexpected character
+E0003 parse    unterminated string
+E0004 parse    line end in a one-line string
+E0005 parse    unterminated raw string
+E0006 parse    unterminated block comment
+E0007 parse    unknown escape
+E0008 parse    malformed `\\u{}` escape
+E0009 parse    malformed number
+E0010 parse    number literal out of range
+E0011 parse    empty `${}`
+E0012 parse    `r#` without a quote
+E0101 parse    unexpected token
+E0102 parse    unbalanced bracket
+E0104 parse    the left side of an assignment is not a place
+E0105 parse    `pub` where it means nothing
+E0106 parse    function body missing or not allowed
+E0107 parse    declaration not legal here
+E0108 parse    positional argument after a named one
+E0109 parse    malformed `listen` handler
+E0114 parse    nesting deeper than 256, or another source limit exceeded
+E1001 names    undefined name
+E1002 names    undefined type
+E1003 names    duplicate definition
+E1004 names    unresolved import or path
+E1005 names    private item used
+E1006 names    private field or method used
+E1007 names    modules import each other in a circle
+E1008 names    name offered by two globs
+E1009 names    `self` or `Self` out of place
+E1010 names    unknown variant or associated item
+E1011 names    both `x.conc` and `x/mod.conc` exist
+E1013 names    `main` is missing or has the wrong signature
+E1014 names    type name begins with a lower-case letter
+E2001 types    type mismatch
+E2002 types    wrong operand types
+E2003 types    condition is not Bool
+E2004 types    type annotation needed
+E2005 types    parameter, field, constant or store without a type
+E2006 types    wrong number of arguments
+E2007 types    unknown or repeated named argument
+E2008 types    required parameter after a default
+E2009 types    wrong argument type
+E2010 types    unknown field
+E2011 types    unknown method
+E2012 types    fields missing in a literal
+E2013 types    unknown or repeated field in a literal
+E2014 types    field declared twice
+E2015 types    `for` over a value that cannot be iterated
+E2016 types    not callable, or a bad pipe operand
+E2017 types    not indexable, or a wrong index
+E2018 types    elements of different types
+E2019 types    key type not usable
+E2020 types    constant key twice in a literal
+E2021 types    branches or arms of different types
+E2022 types    no value on some path
+E2023 types    wrong type of the returned value
+E2024 types    impossible cast
+E2025 types    trait method missing, extra or different
+E2026 types    bound not satisfied
+E2027 types    two traits offer the method
+E2028 types    wrong number of type arguments
+E2029 types    type argument cannot be inferred
+E2030 types    duplicate impl or method
+E2031 types    impl target not allowed
+E2032 types    constant is not constant, or circular
+E2033 types    evaluation of a constant fails
+E2034 types    assignment to an immutable binding or a constant
+E2035 types    change through an immutable binding
+E2036 types    change of `self` in a `self` method
+E2037 types    use before assignment
+E2038 types    second assignment of a deferred `let`
+E2039 types    union of types that are not strings
+E2040 types    circular type
+E2041 types    `?` on a type that cannot fail
+E2042 types    error type does not convert
+E2043 types    left side of `??` cannot be absent
+E2044 types    type without a JSON shape
+E2045 types    `spawn` of neither a call nor an `async` block
+E2046 types    comparison that the types decide
+E3001 flow     match is not exhaustive
+E3002 flow     pattern may fail where it must not
+E3003 flow     pattern cannot match the type
+E3004 flow     alternatives bind different names or types
+E3005 flow     name bound twice in a pattern
+E3006 flow     struct pattern lacks fields
+E3007 flow     empty range pattern or mixed bounds
+E3008 flow     `..` misplaced or repeated
+E3009 flow     `break` or `continue` outside a loop
+E3010 flow     unknown label
+E3011 flow     label before something that is no loop
+E3012 flow     `return` or `throw` outside a function
+E3013 flow     `throw` where no error can leave
+E3014 flow     `?` where it cannot propagate
+E3015 flow     error type cannot leave the `try`
+E3016 flow     `await` outside async code
+E4001 declare  unknown field, key, argument or decorator, or one given twice
+E4002 declare  required field missing
+E4003 declare  unknown connection, tool, server, agent or memory
+E4004 declare  value of wrong type, range or set, or bound not constant
+E4005 declare  secret not written as `env("NAME")`
+E4006 declare  field not carried by this provider or API
+E4007 declare  model without id
+E4008 declare  reserved method name in the impl of a model
+E4009 declare  decorator misplaced, repeated or with wrong arguments
+E4010 declare  tool method without description
+E4011 declare  `@param` missing, doubled or unknown
+E4013 declare  tool name too long or not unique
+E4020 declare  type without JSON form, or direct required cycle
+E4021 declare  duplicate schema field
+E4022 declare  type argument is not a schema
+E4023 declare  default not constant or not assignable
+E4024 declare  wrong validator signature
+E4030 declare  stage without return type
+E4031 declare  neighbouring stages do not fit
+E4032 declare  pipeline signature does not fit
+E4033 declare  stage without exactly one parameter
+E4040 declare  argument is no memory, tool or server
+E4041 declare  method not available on this handle
+E4042 declare  unknown message role
+E4050 declare  control transfer out of a task or handler
+E4060 declare  `listen` key doubled or reserved
+E4070 declare  test with parameters, self or return type
+E4071 declare  `@expect_fail` without `@test`
+E4072 declare  mock outside a test or of a wrong target
+E4073 declare  call of a test
+E4080 declare  payload does not fit the emit type
+E4501 declare  no memory chain, or a memory chain or method out of place
+E4502 declare  unknown memory step, argument or word
+E4503 declare  memory step given twice
+E4504 declare  memory bounds that contradict each other
+E4505 declare  keyed memory used without its key, or with wrong key names
+E4506 declare  `needs` or `reads` out of place
+E4507 declare  persistence without a store, or a step or method that a derived view or the store lacks
+E4508 declare  unknown store, context, embedder or summariser
+E4509 declare  memory closure with effects
+E4510 declare  memory attached by a model or agent it does not allow
+E4519 declare  bound of a memory that asks a model, a tool or a memory
+E4520 declare  bound as a function of the key, of a memory without keys
+E4521 declare  step that a memory value cannot have
+E4522 declare  function of a step of a memory value that uses a variable around it
+E4515 declare  change of a slot with effects
+E4516 declare  one stored memory of two
+E4517 declare  one stored slot or field of two
+E4518 declare  key part without constant value for older keys
+E4511 declare  view of itself, or of a view that shows no messages of a log
+E4512 declare  view of only its summary without one, or with steps for messages
+E4513 declare  text around a summary without one place for it
+E4514 declare  default summary of the manifest that nobody makes
+E4528 declare  two functions that give the shown messages
+E4529 declare  function that no view or event of a memory can call
+E4530 declare  `refresh` of a memory whose turns nobody else comes between
+E4531 declare  `refresh` beside a function that gives the shown messages
+E4523 declare  permission of facts that nothing can come under
+E4524 declare  change of a slot without `mut`
+E4525 declare  topic of the runtime that it does not observe, or that a program observes
+W0001 names    unused variable
+W0002 names    unused import
+W0003 types    unused Result
+W0004 flow     unreachable arm
+W0005 flow     unreachable code
+W0006 types    change of a temporary is lost
+W0010 flow     pattern name equal to a variant
+W0011 types    unused `mut`
+W0012 names    variable in braces that is text
+W0013 types    built-in method of a Map without a call
+W0014 types    `?` that ends a concurrent operand only
+W0015 types    error family that what is thrown does not belong to
+W0016 types    Option, `T?` or Result in a prompt
+W0017 types    Err that becomes the value of a `try`
+W0018 types    unmarked throw in a `try`
+W0020 types    error that becomes its message
+W0021 declare  model written as an agent
+W0022 types    type in quotes
+W0023 types    places of a format in `println`
+W0024 types    `let` of a change that gives nothing
+W0401 declare  server or agent without configuration
+W0402 declare  pipeline without stages
+W0404 declare  assignment to a copied variable in a task
+W0405 types    array where concurrent operands are meant
+W0406 declare  scripted error that is nearly a known kind
+W0451 declare  system message in a bounded memory can be evicted
+W0452 declare  one memory in two concurrent operands
+W0453 declare  decay that archives nothing
+W0454 declare  summary that is never made
+W0455 declare  observation that no rule sees
+W0456 declare  window of messages that pinned ones can fill
+W0457 declare  summary that is given the whole log each time
+W0458 declare  `needs` of a slot that is never without value
+"""
+
+CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}
+
+
+# ----------------------------------------------------------------
+# Diagnostics for people and for tools (O-9.12).
+#
+# Text: `FILE:LINE:COL: error[CODE]: MESSAGE`, the source line with carets, related places, help. JSON: a list of plain
+# dictionaries. `named` gives what a reader calls a file.
+
+MAX_PRINTED = 100
+MAX_LINE = 200  # longer source lines are shown as a window around the carets
+
+_COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[1;32m", "note": "\x1b[1;36m"}
+_RESET = "\x1b[0m"
+_NOWHERE = Position(1, 1)
+
+Sources = Mapping[str, Source]
+Named = Callable[[str], str]
+
+
+def render_text(
+    diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, colour: bool = False, named: Named = str
+) -> str:
+    """All diagnostics as text, each ended by a line end; at most 100, then the number of the rest (L-4.1.4)."""
+    ordered = _ordered(diagnostics)
+    renderer = _Renderer(sources, colour, named)
+    lines: list[str] = []
+    for diagnostic in ordered[:MAX_PRINTED]:
+        lines.extend(renderer.diagnostic(diagnostic))
+    rest = len(ordered) - MAX_PRINTED
+    if rest > 0:
+        lines.append(f"… and {rest} more")
+    return "".join(line + "\n" for line in lines)
+
+
+def render_lines(found: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
+    """The first line of each."""
+    renderer = _Renderer(sources, False, named)
+    return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in found]
+
+
+def render_json(
+    diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, named: Named = str
+) -> list[dict[str, Any]]:
+    """All diagnostics as data, for `--json`."""
+    return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
+
+
+def _ordered(diagnostics: Diagnostics | Iterable[Diagnostic]) -> list[Diagnostic]:
+    return diagnostics.ordered() if isinstance(diagnostics, Diagnostics) else list(diagnostics)
+
+
+def _severity(diagnostic: Diagnostic) -> str:
+    return "error" if diagnostic.is_error else "warning"
+
+
+def _place(span: Span, sources: Sources) -> tuple[Position, Position]:
+    source = sources.get(span.file)
+    if source is None:  # a file that could not be read has no text to point into
+        return _NOWHERE, _NOWHERE
+    return source.position(span.start), source.position(span.end)
+
+
+def _as_dict(diagnostic: Diagnostic, sources: Sources, named: Named) -> dict[str, Any]:
+    return {
+        "code": diagnostic.code,
+        "severity": _severity(diagnostic),
+        "message": diagnostic.message,
+        **_where(diagnostic.span, sources, named),
+        "related": [{"message": other.message, **_where(other.span, sources, named)} for other in diagnostic.related],
+        "help": diagnostic.help,
+    }
+
+
+def _where(span: Span, sources: Sources, named: Named) -> dict[str, Any]:
+    start, end = _place(span, sources)
+    return {
+        "file": named(span.file), "line": start.line, "column": start.column,
+        "end_line": end.line, "end_column": end.column,
+    }  # fmt: skip
+
+
+class _Renderer:
+    def __init__(self, sources: Sources, colour: bool, named: Named) -> None:
+        self.sources = sources
+        self.colour = colour
+        self.named = named
+
+    def paint(self, text: str, what: str) -> str:
+        return f"{_COLOURS[what]}{text}{_RESET}" if self.colour else text
+
+    def diagnostic(self, diagnostic: Diagnostic) -> list[str]:
+        start, _ = _place(diagnostic.span, self.sources)
+        severity = _severity(diagnostic)
+        label = self.paint(f"{severity}[{diagnostic.code}]", severity)
+        lines = [f"{self.named(diagnostic.span.file)}:{start.line}:{start.column}: {label}: {diagnostic.message}"]
+        lines.extend(self.excerpt(diagnostic.span, severity))
+        for other in diagnostic.related:
+            lines.extend(self.related(other))
+        if diagnostic.help is not None:
+            lines.append(f"  {self.paint('help', 'help')}: {diagnostic.help}")
+        return lines
+
+    def related(self, other: Related) -> list[str]:
+        start, _ = _place(other.span, self.sources)
+        head = f"  {self.paint('note', 'note')}: {self.named(other.span.file)}:{start.line}:{start.column}: {other.message}"
+        return [head, *self.excerpt(other.span, "note")]
+
+    def excerpt(self, span: Span, what: str) -> list[str]:
+        """The first line of the span and carets under what it covers of it."""
+        source = self.sources.get(span.file)
+        if source is None:
+            return []
+        start, end = source.position(span.start), source.position(span.end)
+        text = source.line_text(start.line)
+        first = start.column - 1
+        last = end.column - 1 if end.line == start.line else len(text)
+        shift = 0
+        if len(text) > MAX_LINE:
+            shift = max(0, min(first - MAX_LINE // 4, len(text) - MAX_LINE))
+            text = _window(text, shift)
+        first, last = first - shift, min(last - shift, len(text))
+        number = str(start.line)
+        under = "".join("\t" if char == "\t" else " " for char in text[:first])
+        carets = self.paint("^" * max(1, last - first), what)
+        return [f"  {number} | {_printable(text)}", f"  {' ' * len(number)} | {under}{carets}"]
+
+
+def _window(text: str, shift: int) -> str:
+    """A part of a long line, with `…` where there is more."""
+    shown = text[shift : shift + MAX_LINE]
+    shown = f"…{shown[1:]}" if shift else shown
+    return f"{shown[:-1]}…" if shift + MAX_LINE < len(text) else shown
+
+
+def _printable(text: str) -> str:
+    """Control characters must not reach a terminal."""
+    return "".join(char if char == "\t" or char.isprintable() else "\ufffd" for char in text)

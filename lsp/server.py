@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import BinaryIO, cast
@@ -19,28 +20,106 @@ from pygls.lsp.server import LanguageServer
 from ..compiler.diagnostics import Diagnostic, Diagnostics
 from ..compiler.format import format_source
 from ..compiler.source import Source, Span
-from . import members
-from .analysis import Analysis, analyse
-from .completion import complete
-from .framing import Frames
-from .hover import hover_at
-from .members import Offer
-from .outline import Entry, outline
-from .places import definition_of, found_at
-from .positions import UTF16, offset_at, position_at
-from .semantic import MODIFIERS, TYPES, tokens
-from .token_data import change, encoded
+from . import features
+from .analysis import UTF16, Analysis, analyse, definition_of, found_at, offset_at, position_at
+from .features import Entry, Offer, complete, hover_at, outline
+from .semantic import MODIFIERS, TYPES, change, encoded, tokens
+
+# ----------------------------------------------------------------
+# Where one message of an editor ends and the next begins (O-9.25, G-5.12).
+#
+# `Frames` stands between standard input and the library, which waits for ever behind a header that it does not understand.
+
+LONGEST = 64 << 20  # bytes of one message: a source of 8 MiB, with every character escaped
+LONGEST_LINE = 8 << 10
+MOST_LINES = 64
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*?)[ \t]*", re.IGNORECASE)
+
+
+class _Broken(Exception):
+    """A header that does not tell where its message ends."""
+
+
+class Frames:
+    """Standard input as the library reads it: one `Content-Length` line, an empty line, the body. `problem`: why reading ended
+    before the input did; what follows a header that gives no length cannot be told apart from it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.problem: str | None = None
+        self._blank = False  # the empty line behind the header is to be read
+
+    def readline(self) -> bytes:
+        if self._blank:
+            self._blank = False
+            return b"\r\n"
+        try:
+            length = self._length()
+        except _Broken as broken:
+            self.problem = str(broken)
+            return b""
+        if length is None:
+            return b""
+        self._blank = True
+        return b"Content-Length: %d\r\n" % length
+
+    def read(self, length: int) -> bytes:
+        body = self.stream.read(length)
+        if len(body) < length:
+            self.problem = f"the input ends after {len(body)} of {length} bytes of a message"
+            return b""
+        return body
+
+    def _length(self) -> int | None:
+        """That of the next message, None at the end or after a problem. A message without a body says nothing."""
+        while True:
+            length = self._header()
+            if length != 0:
+                return length
+
+    def _header(self) -> int | None:
+        found: int | None = None
+        for number in range(MOST_LINES):
+            line = self.stream.readline(LONGEST_LINE)
+            if not line and number == 0:
+                return None
+            if not line.endswith(b"\n"):
+                raise _Broken("the input ends in a header" if len(line) < LONGEST_LINE else "a header line is too long")
+            line = line.rstrip(b"\r\n")
+            if not line:
+                if found is None:
+                    raise _Broken("a header gives no `Content-Length`")
+                return found
+            match = _LENGTH.fullmatch(line)
+            if match is None:
+                continue
+            if re.fullmatch(rb"[0-9]{1,18}", match[1]) is None:
+                raise _Broken(f"`{_shown(line)}` is no length")
+            if int(match[1]) > LONGEST:
+                raise _Broken(f"`{_shown(line)}`: a message has at most {LONGEST} bytes")
+            if found not in (None, int(match[1])):
+                raise _Broken("a header gives two lengths")
+            found = int(match[1])
+        raise _Broken(f"a header has more than {MOST_LINES} lines")
+
+
+def _shown(line: bytes) -> str:
+    text = line[:80].decode("ascii", "replace")
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+# ----------------------------------------------------------------
 
 KINDS = {
-    members.METHOD: lsp.CompletionItemKind.Method,
-    members.FIELD: lsp.CompletionItemKind.Field,
-    members.FUNCTION: lsp.CompletionItemKind.Function,
-    members.VARIANT: lsp.CompletionItemKind.EnumMember,
-    members.MODULE: lsp.CompletionItemKind.Module,
-    members.TYPE: lsp.CompletionItemKind.Class,
-    members.VARIABLE: lsp.CompletionItemKind.Variable,
-    members.CONSTANT: lsp.CompletionItemKind.Constant,
-    members.HANDLE: lsp.CompletionItemKind.Value,
+    features.METHOD: lsp.CompletionItemKind.Method,
+    features.FIELD: lsp.CompletionItemKind.Field,
+    features.FUNCTION: lsp.CompletionItemKind.Function,
+    features.VARIANT: lsp.CompletionItemKind.EnumMember,
+    features.MODULE: lsp.CompletionItemKind.Module,
+    features.TYPE: lsp.CompletionItemKind.Class,
+    features.VARIABLE: lsp.CompletionItemKind.Variable,
+    features.CONSTANT: lsp.CompletionItemKind.Constant,
+    features.HANDLE: lsp.CompletionItemKind.Value,
 }
 
 

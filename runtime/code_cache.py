@@ -11,16 +11,15 @@ import os
 import sys
 import time
 
-from ..vm import link
-from ..vm.bytecode.codec import content_hash, encode
-from ..vm.bytecode.sha256 import sha256
+from ..vm.bytecode.encoding import content_hash, encode, sha256
+from ..vm.interp import link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ..vm.link import Program
+    from ..vm.interp.link import Program
 
 
 PATIENCE = 0.5  # seconds of translating, of which nothing is said
@@ -115,7 +114,7 @@ def translator(began: float) -> tuple[Any, ...]:
     """Which sources translate: all of the machine, since translated code calls it by name."""
     from .code_files import Unusable
 
-    found = sorted(sources(os.path.dirname(link.__file__ or ""), ""))
+    found = sorted(sources(os.path.dirname(os.path.dirname(link.__file__ or "")), ""))
     if not found or max([when for _, _, when in found]) > began * 1e9:
         raise Unusable("the sources of the machine are not those that this process runs")
     return tuple(found)

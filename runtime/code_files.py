@@ -11,11 +11,12 @@ import stat
 import time
 from contextlib import suppress
 
-from ..vm.bytecode.sha256 import sha256
+from ..vm.bytecode.encoding import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
 
 MAGIC = b"CONCCODE"
 DIGEST = sha256().digest_size

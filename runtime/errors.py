@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+
 # The classes a retry policy may name (O-1.52).
 RATE_LIMIT, SERVER, CONNECTION, TIMEOUT = "rate_limit", "server", "connection", "timeout"
 RETRY_CLASSES = (RATE_LIMIT, SERVER, CONNECTION, TIMEOUT)
@@ -144,3 +145,34 @@ class Origin:
 
     def filtered(self, message: str) -> CallFailure:
         return self.failure("AgentError", "ContentFiltered", message)
+
+
+# ----------------------------------------------------------------
+# Libraries that only some programs need, and how somebody without them gets them.
+#
+# Hands on `install_advice`.
+
+DISTRIBUTION = "concerto-lang"
+
+
+def install_advice(extra: str) -> str:
+    """The command that installs what an extra lists, the libraries by their own names: it works whether Concerto came as a
+    checkout or as a wheel. Where Concerto itself is not installed, the place that lists them."""
+    required = _required(extra)
+    if not required:
+        return f"install what the extra `{extra}` in pyproject.toml lists"
+    from shlex import quote
+
+    return f"python -m pip install {' '.join(map(quote, required))}"
+
+
+def _required(extra: str) -> list[str]:
+    """The requirements of an extra, as the installed metadata has them."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        rows = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return []
+    parts = (row.partition(";") for row in rows)
+    return [name.strip() for name, _, marker in parts if marker.replace("'", '"').strip() == f'extra == "{extra}"']

@@ -9,19 +9,26 @@ import os
 import sys
 import time
 
-from .secrets import Redactor
+from ..vm.panics import Panic
+from ..vm.values import Err, ErrorValue, Ok, display
+from ..vm.values.errors import FOR_MODEL
+from .access.secrets import Redactor, clean_text
+from .errors import MESSAGE_LENGTH
+from .running import context_around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
+    from ..vm.interp.effects import Effect
+    from .access.network import Network
+    from .access.permissions import Permissions
     from .code_cache import CodeCache
-    from .http_requests import Network
-    from .mcp.settings import McpSettings
+    from .mcp.served import McpSettings
     from .memory.embedding import Embedder
     from .memory.stores.protocol import Store
-    from .permissions import Permissions
+    from .running import Running
 
 
 def log_to_stderr(level: str, text: str) -> None:
@@ -146,3 +153,100 @@ class Host:
         self.code_cache = code_cache
         self.stdin = stdin
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
+
+
+# ----------------------------------------------------------------
+# What an exception of the host's own code becomes: its whole text for program and log, a neutral one for models (G-9.10).
+#
+# Hands on `ToolError`, whose text is meant for a model, and what is said of any exception.
+
+STORE_FAILURES = ("Store", "Corrupt", "Version")  # variants of MemoryError whose text is that of a library
+
+
+class ToolError(Exception):
+    """Raised by code of the host (a tool function, a handler of awaited emits): its text is meant for the model."""
+
+
+def exception_text(error: BaseException) -> str:
+    """What it says, cleaned and of at most 2,000 code points; its class where it says nothing or fails to say it."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return clean_text(text)[:MESSAGE_LENGTH] or class_name(error)
+
+
+def class_name(error: BaseException) -> str:
+    return clean_text(type(error).__name__)[:100]
+
+
+def full_text(error: BaseException) -> str:
+    """For a log."""
+    text, name = exception_text(error), class_name(error)
+    return name if text == name else f"{name}: {text}"
+
+
+def message_and_fields(clean: Callable[[str], str], what: str, error: Exception) -> tuple[str, dict[str, Any]]:
+    """Of the error value that an exception becomes; `what` names the code that raised it, `clean` takes secrets out."""
+    message = clean(exception_text(error))
+    told = message if isinstance(error, ToolError) else neutral_text(what, error)
+    return message, {FOR_MODEL: told}
+
+
+def neutral_text(what: str, error: BaseException) -> str:
+    return f"{what} failed ({class_name(error)})"
+
+
+def model_text(error: Any) -> str:
+    """What a model is told of an error."""
+    if type(error) is not ErrorValue:
+        return display(error)
+    told = error.fields.get(FOR_MODEL)
+    if type(told) is str:
+        return told
+    if error.family == "MemoryError" and error.variant in STORE_FAILURES:
+        return "the store of the memory failed"
+    return display(error)
+
+
+def for_model(error: Any) -> dict[str, str]:
+    """The field of an error that is made of another one, so that a model is told no more of it."""
+    told = model_text(error)
+    return {} if told == display(error) else {FOR_MODEL: told}
+
+
+# ----------------------------------------------------------------
+# Functions of the host in the place of tool methods (O-4.32, O-9.43).
+#
+# Hands on `handled`.
+
+if TYPE_CHECKING:
+    class Method(Protocol):
+        """What is replaced: `result` is the descriptor of what it gives."""
+
+        tool: str
+        name: str
+        result: Any
+
+        @property
+        def fallible(self) -> bool: ...
+
+        def failed(self, variant: str, message: str, **fields: Any) -> Err: ...
+
+
+async def handled(run: Running, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
+    """What the function of the host gives, as a value of the declared type; what it raises is an Err of ToolError
+    (G-9.10), and P415 where the method has no Result to carry it."""
+
+    async def give(number: int, given: list[Any]) -> Any:
+        return await run.call(effect, run.program.codes[number], given)
+
+    try:
+        value = await handler(arguments, method.result, give, lambda: context_around(effect))
+    except Exception as error:
+        what = f"the host function of {method.tool}.{method.name}"
+        message, fields = message_and_fields(run.redactor.clean, what, error)
+        if not method.fallible:
+            raise Panic("P415", f"{what} failed: {message}") from None
+        return method.failed("ExecutionFailed", message, **fields)
+    return Ok(value) if method.fallible and type(value) not in (Ok, Err) else value

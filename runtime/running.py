@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from ..vm.interp.effects import AgentCall, ModelCall
+from ..vm.values import UNSET, Stream, share
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from typing import Any, Protocol
 
-    from ..vm.effects import Effect
-    from ..vm.link import Program
-    from ..vm.machine import Machine
-    from .call_services import Services
+    from ..vm.interp.effects import Effect
+    from ..vm.interp.link import Program
+    from ..vm.interp.machine import Machine
+    from .access.secrets import Redactor
+    from .calls.services import ProviderPool, Services
     from .connections import ConnectionSettings
-    from .emits import EmitBus
-    from .memory.declared import Memories
+    from .emits import EmitBus, Metrics
+    from .loop import Work
+    from .memory.memories import Memories
     from .memory.stores.operations import Operations
-    from .metrics import Metrics
-    from .providers.pool import ProviderPool
+    from .records import TreeBuilder
     from .schema.strategy import Schema
-    from .secrets import Redactor
-    from .translation import TreeBuilder
-    from .work import Work
 
     class Running(Protocol):
         program: Program
@@ -76,3 +77,24 @@ if TYPE_CHECKING:
 
         async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
             """The result of a coroutine; TimeoutError when it takes longer."""
+
+
+# ----------------------------------------------------------------
+# Which context a call was made with, for what runs within it: tools, hooks, validators, functions of the host (O-3.28).
+#
+# Hands on `context_around`.
+
+
+def context_around(effect: Effect) -> Any:
+    """That of the innermost call with one: the effect itself, or what the tasks above it wait for; nil without any."""
+    at, task = effect, effect.task
+    while True:
+        asked = at.payload if at is not None else None
+        if type(asked) is Stream:  # a tool of a reply that is read piece by piece
+            asked = asked.effect.payload
+        if type(asked) in (ModelCall, AgentCall) and asked.context is not UNSET:
+            return share(asked.context)
+        task = task.parent
+        if task is None:
+            return None
+        at = task.effect

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .running import Running
 
+
 BLOCK = 1 << 16
 
 

@@ -6,14 +6,20 @@ accounts, how a call is made.
 
 from __future__ import annotations
 
-from .memory.tokens import count_message, count_text
+from functools import cache
+
+from .memory.entries import count_message, count_text
 from .records import Msg
-from .schema.json_text import compact_json
+from .schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
     from .errors import CallFailure
     from .records import Reply, Request
+
 
 REPLY_TOKENS = 4096  # of a reply whose length nobody bounds
 
@@ -104,3 +110,108 @@ def prompt_tokens(request: Request) -> int:
     if request.schema is not None and request.schema.strategy == "native":
         declared.append(request.schema.json)
     return sum(map(count_message, request.messages)) + sum(count_text(compact_json(part)) for part in declared)
+
+
+# ----------------------------------------------------------------
+# Prices that providers publish, for models the program names none of (O-1.136): the package genai-prices, the extra `prices`.
+#
+# They are looked up by the address of the endpoint, so that a model of the same name elsewhere has no price from them. The
+# package
+# is loaded with the first request that asks; without it nothing has a published price.
+
+
+@cache
+def _package() -> Any:
+    try:
+        import genai_prices
+    except ImportError:
+        return None
+    return genai_prices
+
+
+def list_price(
+    address: str | None, model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0
+) -> float | None:
+    """The cost of a request at an endpoint; None where nobody publishes one. Counts as in `metrics.price`."""
+    prices = _package() if address is not None else None
+    if prices is None:
+        return None
+    cached = min(cached, tokens_in)
+    cache_write = min(cache_write, tokens_in - cached)
+    usage = prices.Usage(
+        input_tokens=tokens_in, cache_read_tokens=cached, cache_write_tokens=cache_write, output_tokens=tokens_out
+    )
+    try:
+        return float(prices.calc_price(usage, model_ref=model, provider_api_url=address).total_price)
+    except (LookupError, ValueError, ArithmeticError):  # no such provider or model, or counts that it does not take
+        return None
+
+
+# ----------------------------------------------------------------
+# What is known of the reply to a request on its way, for who has to say what the request has used (G-6.4).
+#
+# Hands on `Came`.
+
+
+class Came:
+    """What is known of the reply to a request on its way. `begun`: it may have left for the provider. `told`: what the provider
+    has said of its use so far, as (in, out, cached, written to a cache, reasoning), None for what it has not said, and `told_at`
+    how many texts had come with that; `whole`: it was its last word."""
+
+    __slots__ = ("begun", "texts", "told", "told_at", "whole")
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.texts: list[str] = []
+        self.told: tuple[int | None, int | None, int, int, int] = (None, None, 0, 0, 0)
+        self.told_at = 0
+        self.whole = False
+
+
+# ----------------------------------------------------------------
+# What tasks have used of models, for programs that ask (`std::usage`, L-7.16): the last call of each, and all below it.
+#
+# Hands on `Spending`.
+
+KEPT = 1_000  # tasks that may be known before those that have ended are forgotten
+
+
+class Spending:
+    """By the paths of tasks; `alive` gives those of the tasks that have not ended."""
+
+    __slots__ = ("alive", "last", "spent", "_most")
+
+    def __init__(self, alive: Callable[[], Iterable[str]]) -> None:
+        self.alive = alive
+        self.last: dict[str, Use] = {}
+        self.spent: dict[str, Use] = {}
+        self._most = KEPT
+
+    def clear(self) -> None:
+        self.last.clear()
+        self.spent.clear()
+
+    def begins(self, task: str, use: Use) -> None:
+        """A call of the task: `use` grows with its requests."""
+        self.last[task] = use
+
+    def add(self, task: str, use: Use) -> None:
+        """What a request has used is that of its task and of those around it."""
+        while True:
+            found = self.spent.get(task)
+            if found is None:
+                found = self.spent[task] = Use()
+            found.add(use)
+            at = task.rfind(".")
+            if at < 0:
+                break
+            task = task[:at]
+        if len(self.spent) > self._most:
+            self._forget()
+
+    def _forget(self) -> None:
+        alive = set(self.alive())
+        for known in (self.last, self.spent):
+            for task in [task for task in known if task not in alive]:
+                del known[task]
+        self._most = max(KEPT, 2 * len(self.spent))

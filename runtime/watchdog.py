@@ -16,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..vm.machine import Machine
+    from ..vm.interp.machine import Machine
+
 
 PERIOD = 0.02  # seconds between two looks at what computes
 QUIET = 50  # looks without anything to see before the thread sleeps

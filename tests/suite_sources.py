@@ -15,8 +15,8 @@ if str(ROOT) not in sys.path:
 def suite_sources() -> dict[str, str]:
     """Without those that the lexer refuses: what they hold has no class."""
     from concerto.compiler.diagnostics import Diagnostics
-    from concerto.compiler.lexer import lex
     from concerto.compiler.source import Source
+    from concerto.compiler.syntax.lexer import lex
 
     from conformance import suite
 

@@ -1,4 +1,4 @@
-"""Who may import whom (V-1.6): the table, and the absence of cycles, counting function-local and TYPE_CHECKING imports."""
+"""Who may import whom (V-1.6): the table, which counts imports for types too, and the absence of cycles."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = {"api": "concerto"} | {
-    room: f"concerto.{room}" for room in ("cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
-}
+ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
+FACE = ("__init__", "__main__")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
 RUNNER_ONLY = ROOT / "conformance"
@@ -27,8 +26,9 @@ ALLOWED = {
     "conformance": (),
     "colours": ("compiler",),
     "lsp": ("colours", "compiler", "vm.builtins"),
-    "cli": ("api", "compiler", "conformance", "lsp", "runtime", "vm"),
-    "api": ("cli", "compiler", "runtime", "vm"),
+    "api": ("compiler", "runtime", "vm"),
+    "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
+    "": ("api", "cli"),
 }
 # Distributions a room may import besides the standard library.
 LIBRARIES = {
@@ -40,30 +40,40 @@ LIBRARIES = {
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
     "api": set(),
+    "": set(),
 }
 # Of the standard library of some of the Pythons we run on.
 OTHER_VERSIONS = {"_sha256", "_sha2"}
 
 
 def modules() -> dict[str, Path]:
-    found = {}
-    for folder, package in ROOMS.items():
+    found = {f"concerto.{name}".removesuffix(".__init__"): ROOT / f"{name}.py" for name in FACE}
+    for folder in ROOMS:
         pattern = "*.py" if ROOT / folder == RUNNER_ONLY else "**/*.py"
         for path in sorted((ROOT / folder).glob(pattern)):
             parts = path.relative_to(ROOT / folder).with_suffix("").parts
-            name = ".".join((package, *parts)).removesuffix(".__init__")
-            found[name] = path
+            found[".".join(("concerto", folder, *parts)).removesuffix(".__init__")] = path
     return found
 
 
 MODULES = modules()
 
 
-def imports(name: str, path: Path) -> set[str]:
-    """Absolute names of everything a module imports, wherever the statement stands."""
+def for_types(tree: ast.Module) -> set[ast.AST]:
+    """What stands under `if TYPE_CHECKING:`, which no run imports."""
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    return {inner for block in blocks for statement in block.body for inner in ast.walk(statement)}
+
+
+def imports(name: str, path: Path, *, run_time: bool = False) -> set[str]:
+    """Absolute names of everything a module imports, wherever the statement stands; `run_time`: without those for types."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    left_out = for_types(tree) if run_time else set()
+    for node in ast.walk(tree):
+        if node in left_out:
+            continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -79,7 +89,7 @@ IMPORTS = {name: imports(name, path) for name, path in MODULES.items()}
 
 def room_of(module: str) -> str:
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in ROOMS else "api"
+    return parts[1] if len(parts) > 1 and parts[1] in ROOMS else ""
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
@@ -99,7 +109,9 @@ def test_arrows_point_down(name: str) -> None:
 
 
 def test_no_import_cycles() -> None:
-    edges = {name: {t for t in targets if t in MODULES and t != name} for name, targets in IMPORTS.items()}
+    """At run time, function-local imports included; for types, modules of one folder may name each other."""
+    run_time = {name: imports(name, path, run_time=True) for name, path in MODULES.items()}
+    edges = {name: {t for t in targets if t in MODULES and t != name} for name, targets in run_time.items()}
     # a package's __init__ re-exports its modules; modules naming siblings do not import the package itself
     state: dict[str, int] = {}
     stack: list[str] = []
@@ -119,6 +131,43 @@ def test_no_import_cycles() -> None:
     for name in sorted(edges):
         if name not in state:
             visit(name)
+
+
+# Within a room arrows point down too: what stands here first knows nothing of what stands behind it. A folder is all of its
+# files that have no place of their own; imports for types are free within a room.
+LAYERS = {
+    "vm": (
+        "panics", "values", "schema", "bytecode", "regex", "builtins", "interp", "generated", "interp/link",
+        "interp/weight", "interp/machine", "jit", "snapshot",
+    ),
+    "compiler": (
+        "source", "diagnostics", "types", "generated", "syntax", "syntax/parser", "syntax/error_place", "hints",
+        "syntax/errors", "syntax/parse", "symbols", "decisions", "fields", "manifest", "project", "resolver", "checker",
+        "codegen", "format", "pipeline", "repl",
+    ),
+    "runtime": (
+        "errors", "access", "emits", "loop", "records", "connections", "running", "host", "schema", "memory/terms",
+        "memory/entries", "memory/facts", "memory/fact_index", "memory/stores", "memory", "providers", "usage", "calls",
+        "agents", "code_files", "code_cache", "dates", "tools/tools", "mcp", "tools", "standard_input", "effects",
+        "shown_requests", "watchdog", "session",
+    ),
+}  # fmt: skip
+
+
+def layer(room: str, module: str) -> int:
+    """Where a module stands in the list of its room: by the longest entry that names it or a folder around it."""
+    inside = module.split(".", 2)[2].replace(".", "/") if module.count(".") > 1 else ""
+    fitting = [entry for entry in LAYERS[room] if f"{inside}/".startswith(f"{entry}/")]
+    assert fitting or not inside, f"{module} has no place in LAYERS"
+    return LAYERS[room].index(max(fitting, key=len)) if fitting else -1
+
+
+@pytest.mark.parametrize("name", sorted(name for name in MODULES if LAYERS.get(room_of(name))))
+def test_arrows_point_down_within_a_room(name: str) -> None:
+    room = room_of(name)
+    for target in sorted(imports(name, MODULES[name], run_time=True)):
+        if target in MODULES and room_of(target) == room:
+            assert layer(room, target) <= layer(room, name), f"{name} imports {target}, which stands above it in LAYERS"
 
 
 # What reads clocks, files, networks, processes, chance or threads: the machine hands effects to its host instead (V-1.8).
@@ -142,7 +191,7 @@ def test_the_machine_touches_nothing_outside(name: str) -> None:
 def test_no_encoder_constructs_host_objects(name: str) -> None:
     allowed = {"marshal"} if name == "concerto.runtime.code_files" else set()  # code objects, under the rule of that clause
     assert not {target.split(".")[0] for target in IMPORTS[name]} & CONSTRUCTING - allowed
-    made = {"concerto.vm.values.records"}  # constructors of classes: text made of numbers, see tests/vm/test_no_python_text.py
+    made = {"concerto.vm.values.objects"}  # constructors of classes: text made of numbers, see tests/vm/test_no_python_text.py
     assert name in made or not called(MODULES[name]) & {"eval", "exec", "__import__"}
 
 
@@ -181,13 +230,13 @@ FORBIDDEN_AT_START = (
     "bz2", "concurrent", "copy", "dataclasses", "email", "gettext", "hashlib", "http", "importlib.metadata", "inspect", "locale",
     "logging", "lzma", "pathlib", "random", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading",
     "tokenize", "typing", "urllib", "weakref",
-    "concerto.compiler", "concerto.host", "concerto.lsp", "concerto.runtime.agents",
-    "concerto.runtime.code_files", "concerto.runtime.files", "concerto.runtime.mcp", "concerto.runtime.memory.fact_index",
-    "concerto.runtime.memory.terms", "concerto.vm.translate",
+    "concerto.api", "concerto.compiler", "concerto.lsp", "concerto.runtime.access.files", "concerto.runtime.agents",
+    "concerto.runtime.code_files", "concerto.runtime.mcp", "concerto.runtime.memory.fact_index",
+    "concerto.runtime.memory.terms", "concerto.vm.jit",
 )  # fmt: skip
 
 
-WHEN_WARM = ("concerto.runtime.code_files", "concerto.vm.translate")  # what runs often is worth these
+WHEN_WARM = ("concerto.runtime.code_files", "concerto.vm.jit")  # what runs often is worth these
 
 
 @pytest.mark.parametrize(("source", "needed"), [("examples/conversation.conc", ()), ("benches/programs/sieve.conc", WHEN_WARM)])
@@ -197,7 +246,7 @@ def test_what_an_image_run_does_not_import(source: str, needed: tuple[str, ...],
     concerto = [sys.executable, "-m", "concerto"]
     subprocess.run([*concerto, "compile", str(ROOT / source), "-o", str(image)], check=True)
     program = (
-        "import sys\nfrom concerto.cli import main\n"
+        "import sys\nfrom concerto.cli.main import main\n"
         f"code = main(['run', {str(image)!r}, '--offline', '--quiet'])\n"
         f"print(code, sorted(m for m in {FORBIDDEN_AT_START!r} if m in sys.modules))\n"
     )

@@ -76,7 +76,7 @@ with program.session(offline=True, budgets=concerto.Budgets(seconds=0.3)) as ses
 
 VERBS = """
 import sys
-from concerto.cli import main
+from concerto.cli.main import main
 def run(*words):
     sys.stdout.flush()
     try:
@@ -109,11 +109,11 @@ def test_the_verbs(tmp_path: Path) -> None:
 
 
 def test_the_suite_runs(tmp_path: Path) -> None:
-    code = "from concerto.cli import main; print(main(['conformance', '--filter', 'L-5.2.1']))"
+    code = "from concerto.cli.main import main; print(main(['conformance', '--filter', 'L-5.2.1']))"
     assert elsewhere(tmp_path, code)[-1] == "0"
 
 
-MERGED = "from concerto.cli import main; import sys; sys.stderr = sys.stdout; "
+MERGED = "from concerto.cli.main import main; import sys; sys.stderr = sys.stdout; "
 FILES = """
 fn main() {
     match std::fs::read_file("a.txt") { Err(e) => println(e.variant, e.message), Ok(_) => println("read") }

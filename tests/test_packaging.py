@@ -12,23 +12,24 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from concerto.runtime import extras
-from concerto.runtime.extras import install_advice
+from concerto.runtime import errors
+from concerto.runtime.errors import install_advice
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FOLDERS = PROJECT["tool"]["setuptools"]["package-dir"]
+PACKAGES = PROJECT["tool"]["setuptools"]["packages"]
+FOLDERS = sorted({name.split(".")[1] for name in PACKAGES if "." in name})
 # Tools of the suite's authors: the second evaluator and the maker of programs.
 STAY_HERE = ("concerto.conformance.generator", "concerto.conformance.oracle", "concerto.conformance.oracle.library")
 
 
 def test_every_package_is_listed() -> None:
-    found = set()
-    for package, folder in FOLDERS.items():
+    assert PROJECT["tool"]["setuptools"]["package-dir"] == {"concerto": "."}
+    found = {"concerto"}
+    for folder in FOLDERS:
         for init in (ROOT / folder).rglob("__init__.py"):
-            parts = init.parent.relative_to(ROOT / folder).parts
-            found.add(".".join((package, *parts)))
-    assert found - set(STAY_HERE) == set(PROJECT["tool"]["setuptools"]["packages"])
+            found.add(".".join(("concerto", *init.parent.relative_to(ROOT).parts)))
+    assert found - set(STAY_HERE) == set(PACKAGES)
 
 
 def test_versions_agree() -> None:
@@ -41,7 +42,7 @@ def test_versions_agree() -> None:
 
 
 def test_folders_are_not_importable_by_their_own_names(tmp_path: Path) -> None:
-    names = {folder.split("/")[0] for folder in FOLDERS.values()}
+    names = set(FOLDERS)
     assert {"compiler", "vm", "runtime", "cli", "api"} <= names
     program = f"import concerto\nfrom importlib.util import find_spec\nprint([name for name in {names!r} if find_spec(name)])"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
@@ -63,7 +64,7 @@ def test_the_wheel_holds_every_program_of_the_suite() -> None:
 
 
 def test_without_its_library_the_language_server_names_the_extra() -> None:
-    program = "import sys; sys.modules['pygls'] = None\nfrom concerto.cli import main\nsys.exit(main(['lsp']))"
+    program = "import sys; sys.modules['pygls'] = None\nfrom concerto.cli.main import main\nsys.exit(main(['lsp']))"
     done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == f"the language server needs the library pygls, which is not installed: {install_advice('lsp')}\n"
@@ -76,7 +77,7 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - {"dev"}))
 def test_the_advice_names_what_the_extra_lists(extra: str) -> None:
     """Nothing is published: the libraries are, so the command works from a checkout and with a wheel."""
-    if extra not in (metadata(extras.DISTRIBUTION).get_all("Provides-Extra") or ()):
+    if extra not in (metadata(errors.DISTRIBUTION).get_all("Provides-Extra") or ()):
         pytest.skip("this install is older than the extra")
     words = shlex.split(install_advice(extra))
     assert words[:4] == ["python", "-m", "pip", "install"]
@@ -85,12 +86,12 @@ def test_the_advice_names_what_the_extra_lists(extra: str) -> None:
 
 
 def test_the_advice_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "DISTRIBUTION", "no-such-distribution")
+    monkeypatch.setattr(errors, "DISTRIBUTION", "no-such-distribution")
     assert install_advice("lsp") == "install what the extra `lsp` in pyproject.toml lists"
 
 
 def test_no_text_tells_of_an_index_that_has_nothing() -> None:
-    texts = [path for folder in [*FOLDERS.values(), "docs", "examples"] for path in (ROOT / folder).rglob("*")]
+    texts = [path for folder in [*FOLDERS, "docs", "examples"] for path in (ROOT / folder).rglob("*")]
     texts = [path for path in texts if path.suffix in (".py", ".md", ".conc")]
     named = [str(path) for path in texts if re.search(rb"pip install '?concerto-lang", path.read_bytes())]
     assert len(texts) > 300 and named == []
@@ -111,7 +112,7 @@ def test_every_library_that_is_imported_is_declared() -> None:
     listed = [*PROJECT["project"]["dependencies"], *(row for extra, rows in EXTRAS.items() if extra != "dev" for row in rows)]
     declared = {canonical(row)[0].partition("[")[0] for row in listed}
     imported: dict[str, str] = {}
-    for folder in FOLDERS.values():
+    for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
             if not {"oracle", "generator", "drivers"} & set(path.relative_to(ROOT).parts):
                 imported |= {name: str(path) for name in libraries_of(path)}
@@ -166,4 +167,4 @@ def test_the_wheel_is_pure_python() -> None:
     assert not list(ROOT.glob("setup.*"))
     assert [name.partition(">")[0] for name in PROJECT["build-system"]["requires"]] == ["setuptools"]
     compiled = {".c", ".cc", ".cpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"}
-    assert not [path for folder in FOLDERS.values() for path in (ROOT / folder).rglob("*") if path.suffix in compiled]
+    assert not [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in compiled]

@@ -1,4 +1,4 @@
-"""Writes vm/generated/loop.py, the interpreter loop, from the opcode table, vm/ops.py and tools/loop_control.py (V-2.5).
+"""Writes vm/generated/loop.py, the interpreter loop, from the opcode table, vm/interp/ops.py and tools/loop_control.py (V-2.5).
 
 Each opcode's body is inlined with the top of the stack in a local; dispatch is a search tree (tools/loop_tree.py) in which
 frequent ones are found in few steps (speed.md, 2). `--check` fails when the committed file is stale.
@@ -17,7 +17,7 @@ from loop_tree import Cells
 from loop_weights import WEIGHTS
 
 ROOT = Path(__file__).resolve().parent.parent
-OPS = ROOT / "vm" / "ops.py"
+OPS = ROOT / "vm" / "interp" / "ops.py"
 TARGET = ROOT / "vm" / "generated" / "loop.py"
 
 # what a body may ask for by parameter name, and what the loop calls it
@@ -111,7 +111,7 @@ def _call(name: str, argument: ast.expr) -> ast.stmt:
 
 
 def operations() -> tuple[dict[str, ast.FunctionDef], list[str]]:
-    """The opcode functions of vm/ops.py, and every other module-level name there."""
+    """The opcode functions of vm/interp/ops.py, and every other module-level name there."""
     tree = ast.parse(OPS.read_text(encoding="utf-8"))
     functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
     names = [n for n in functions if n not in BY_NAME]
@@ -164,7 +164,7 @@ def bodies() -> dict[str, list[str]]:
         elif opcode.name in functions:
             found[opcode.name] = inline(opcode, functions[opcode.name])
         else:
-            raise SystemExit(f"{opcode.name} has no meaning: add a function to vm/ops.py")
+            raise SystemExit(f"{opcode.name} has no meaning: add a function to vm/interp/ops.py")
         if opcode.name in CONTROL and opcode.name in functions:
             raise SystemExit(f"{opcode.name} has two meanings")
     for name in LINKED_ONLY:
@@ -190,9 +190,9 @@ def generate() -> str:
     found = _identifiers(used)
     wanted = sorted({n for n in [*names, *EXTRA] if n in found} | {"as_panic"})
     ops_names = [n for n in wanted if n in names]
-    imports = "from ..ops import (\n" + "".join(f"    {n},\n" for n in ops_names) + ")\n"
-    imports += "from ..dispatch import (\n" + "".join(f"    {n},\n" for n in wanted if n not in names) + ")\n"
-    imports += f"from ..ways import {', '.join(n for n in WAYS if n in found)}"
+    imports = "from ..interp.ops import (\n" + "".join(f"    {n},\n" for n in ops_names) + ")\n"
+    imports += "from ..interp.dispatch import (\n" + "".join(f"    {n},\n" for n in wanted if n not in names) + ")\n"
+    imports += f"from ..values.ways import {', '.join(n for n in WAYS if n in found)}"
     at = cells.numbers
     numbers = "{\n" + "".join(f'    "{name}": {number},\n' for name, number in at.items()) + "}"
     marks = "(\n" + "".join(f"    ({near}, {far}),\n" for near, far in cells.marks()) + ")"

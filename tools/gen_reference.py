@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from concerto.cli.verbs import VERBS
-from concerto.compiler.codes import CODES
+from concerto.compiler.diagnostics import CODES
 from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
-from concerto.vm.builtins.stores import MACHINERY
+from concerto.vm.builtins.handles import MACHINERY
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
@@ -82,7 +82,7 @@ def _cell(text: str) -> str:
 
 
 def diagnostics() -> str:
-    tables = "`compiler/codes.py`, `vm/panics.py` and `vm/bytecode/rules.py`"
+    tables = "`compiler/diagnostics.py`, `vm/panics.py` and `vm/bytecode/rules.py`"
     parts = [f"# Diagnostics and panics\n\nWritten by `tools/gen_reference.py` from {tables}.\n"]
     rows = (f"| {c.code} | {c.stage} | {_cell(c.title)} |" for c in CODES.values())
     parts.append(_table("## Diagnostics", "| Code | Stage | When |", rows))

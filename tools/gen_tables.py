@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from concerto.compiler.grammar.assemble import MODULE
+from concerto.compiler.syntax.grammar import MODULE
 from ply import yacc
 
 TARGET = Path(__file__).resolve().parent.parent / "compiler" / "generated" / "parser_tables.py"
@@ -68,7 +68,7 @@ def text(parser: Any) -> str:
         *_rows("_lr_goto", parser.goto),
         "_lr_productions = [",
         *(
-            f"    ({p.str!r}, {p.name!r}, {p.len}, {p.func!r}, 'assemble.py', {p.line}),"
+            f"    ({p.str!r}, {p.name!r}, {p.len}, {p.func!r}, 'grammar.py', {p.line}),"
             for p in parser.productions
         ),
         "]",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 COMPARISONS = {"LT_INT": "<", "LE_INT": "<=", "GT_INT": ">", "GE_INT": ">=", "EQ_INT": "==", "NE_INT": "!="}
 CHECKED = {"ADD_INT": "+", "SUB_INT": "-", "MUL_INT": "*"}
-# the sign, and the form for operands of which neither is a Float for certain: it gives one or fails (vm/ops.py)
+# the sign, and the form for operands of which neither is a Float for certain: it gives one or fails (vm/interp/ops.py)
 FLOATS = {"ADD_FLOAT": ("+", "{} + {} + -0.0"), "SUB_FLOAT": ("-", "{} - {} + -0.0"), "MUL_FLOAT": ("*", "{} * 1.0 * {}")}
 DIVISIONS = {"DIV_INT": ("//", "int_div"), "REM_INT": ("%", "int_rem")}
 KINDS = {"IS_SOME": "Some", "IS_OK": "Ok", "IS_ERR": "Err"}
@@ -153,7 +153,7 @@ class Run:
     def checked(self, sign: str) -> None:
         right, left = self.take(), self.take()
         text = f"{left.text} {sign} {right.text}"
-        if sign == "*" and not (left.number and right.number):  # Python would repeat a text (vm/ops.py)
+        if sign == "*" and not (left.number and right.number):  # Python would repeat a text (vm/interp/ops.py)
             two, one = self.name(right), self.name(left)
             text = f"{one} * {two} if {one} < {two} else {one} * {two}"
         made = self.keep(text).text

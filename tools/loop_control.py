@@ -35,7 +35,7 @@ ins, locs, cells, code = pop_frame()
 """
 
 # arg is (handler node or None, its cost, values to drop beneath, None leaves as None, the way of what is raised here). LEAVING
-# and HANDLED make of `tos` what the function gives, and what the handler gets (vm/ways.py)
+# and HANDLED make of `tos` what the function gives, and what the handler gets (vm/values/ways.py)
 RAISE = """\
 target, cost, drop, _, here = arg
 if drop:
@@ -98,7 +98,7 @@ else:
 
 def door() -> str:
     """The body of `exec_call_method` over the variables of the loop; what it returns is `value`."""
-    tree = ast.parse((VM / "dispatch.py").read_text(encoding="utf-8"))
+    tree = ast.parse((VM / "interp" / "dispatch.py").read_text(encoding="utf-8"))
     function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "exec_call_method")
     names = {"receiver": "tos", "site": "arg", "arguments": "new"}
     lines = []

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+
 # code -> (title, clause that defines it)
 PANICS: Final[dict[str, tuple[str, str]]] = {
     "P001": ("panic called", "L-5.13.2"),

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.schema.strategy import Schema
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 
 from .spellings import PLACES, SPELLINGS, Writer, placed
 

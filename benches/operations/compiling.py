@@ -8,7 +8,7 @@ from pathlib import Path
 
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.project import locate
-from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.encoding import encode
 
 from ..execution import Failed, compiled, require
 from ..figures import Figure, Target

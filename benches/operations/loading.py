@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from concerto.vm.builtins.table import ARITY, PERFORMED
-from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.builtins.modules import ARITY, PERFORMED
+from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.verify import verify
-from concerto.vm.load import load_bytes
+from concerto.vm.interp.link import load_bytes
 
 from ..execution import compiled, require
 from ..figures import Figure, Target

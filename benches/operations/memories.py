@@ -6,17 +6,17 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from concerto.runtime.call_services import Services
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import execute
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.calls.call import execute
+from concerto.runtime.calls.services import Services
+from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.emits import Metrics
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.metrics import Metrics
-from concerto.runtime.providers.openai_chat import OpenAIChat
+from concerto.runtime.memory.turns import Conversation
+from concerto.runtime.providers.openai import OpenAIChat
 from concerto.runtime.records import Reply, Request
-from concerto.runtime.secrets import Redactor
 
 from ..execution import Concerto, finished, require
 from ..figures import Figure, Target

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from concerto.compiler.pipeline import compile_source
-from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.encoding import encode
 
 from ..execution import Failed
 from ..figures import Figure, Target
@@ -55,7 +55,7 @@ def ours(port: int, calls: int, folder: str) -> list[str]:
     assert result.image is not None, [found.message for found in result.diagnostics.found]
     image = Path(folder) / f"calls-{calls}.concb"
     image.write_bytes(encode(result.image))
-    return [sys.executable, "-c", "import sys; from concerto.cli import main; sys.exit(main())", "run", str(image)]
+    return [sys.executable, "-c", "import sys; from concerto.cli.main import main; sys.exit(main())", "run", str(image)]
 
 
 def bare(port: int, calls: int) -> list[str]:

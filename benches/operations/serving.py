@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
 
-from concerto.runtime.session import Session
+from concerto.runtime.session.session import Session
 
 from ..execution import Concerto, Failed, require
 from ..figures import Figure, Target
@@ -87,7 +87,7 @@ def run(port: int) -> dict[str, float]:
         marks.append((perf_counter(), process_time(), peak_memory()))
         emits.append((channel, value))
 
-    host = concerto.host([])
+    host = concerto.api([])
     host.emit, host.provider, host.offline, host.sleep, host.now = emit, None, False, asyncio.sleep, perf_counter
     outcome = asyncio.run(Session(concerto.program, host).run())
     if outcome.exit_code:

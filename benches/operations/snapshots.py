@@ -9,8 +9,8 @@ from typing import Any
 
 from concerto.runtime.providers.base import Provider
 from concerto.runtime.records import Reply
-from concerto.runtime.session import Session
-from concerto.runtime.suspension import Snapshots, resume, snapshot
+from concerto.runtime.session.session import Session
+from concerto.runtime.session.state import Snapshots, resume, snapshot
 
 from ..execution import Concerto, Failed, require
 from ..figures import Figure, Target

@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 
 import msgpack
-from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.encoding import encode
 
 from .. import pairs
 from ..execution import Failed, compiled, require
@@ -109,9 +109,9 @@ def _environment(folder: Path) -> str:
     (site / "msgpack").symlink_to(Path(msgpack.__file__).parent)
     package = site / "concerto"
     package.mkdir()
-    for path in [*(ROOT / "api").glob("*.py"), ROOT / "api" / "host"]:
+    for path in [ROOT / "__init__.py", ROOT / "__main__.py"]:
         (package / path.name).symlink_to(path)
-    for room in ("cli", "compiler", "runtime", "vm"):
+    for room in ("api", "cli", "compiler", "runtime", "vm"):
         (package / room).symlink_to(ROOT / room)
     return str(python)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from concerto.runtime.providers.base import Provider
 from concerto.runtime.records import Reply
-from concerto.runtime.session import Session
+from concerto.runtime.session.session import Session
 
 from ..execution import Concerto, Failed, require
 from ..figures import Figure, Target

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import ast
 from ..symbols import FunctionSymbol, Local
+from ..syntax import ast
 from ..types import NEVER
 from .context import SPINES, Checker
 from .relations import ERRONEOUS

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .. import ast
 from ..decisions import ToOption
-from ..resolver.spelling import nearest
+from ..hints.names import nearest
 from ..source import Span
+from ..syntax import ast
 from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
 from .context import Checker
 from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from .. import ast
 from ..diagnostics import Diagnostics
-from ..resolver.everyday import FIELDS
-from ..resolver.spelling import did_you_mean, listed, nearest
+from ..fields import Rule
+from ..hints.names import FIELDS, did_you_mean, listed, nearest
 from ..source import Span
+from ..syntax import ast
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
-from .fields import Rule
 from .relations import ERRONEOUS
 
 UNKNOWN = object()  # a value known only at run time

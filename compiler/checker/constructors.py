@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...vm.values.errors import is_family
-from .. import ast
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
+from ..syntax import ast
 from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
 from .context import Checker
-from .generics import parts_in
 from .relations import generic
+from .types import parts_in
 
 
 @dataclass(frozen=True, slots=True)

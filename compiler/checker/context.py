@@ -6,16 +6,16 @@ propagation targets and loops. Must not know: the rules of any form; the tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .. import ast
-from ..brackets import MAX_NESTING
 from ..decisions import Coercion, ErrToMessage, ToMessage, ToOption
 from ..diagnostics import Diagnostics, Related
-from ..memory_tables import MemoryTables
-from ..nesting import Nesting
+from ..hints.types import MILLISECONDS, branches_help, explain, milliseconds_help, number_help
+from ..manifest import MemoryTables
+from ..project import Project
 from ..source import Source, Span
 from ..symbols import (
     AliasSymbol,
@@ -27,6 +27,7 @@ from ..symbols import (
     ImplSymbol,
     Local,
     ModelSymbol,
+    ModuleSymbol,
     Offering,
     StepFunction,
     StructSymbol,
@@ -35,12 +36,57 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
+from ..syntax import ast
+from ..syntax.ast import Nesting
+from ..syntax.layout import MAX_NESTING
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
-from .mismatch import MILLISECONDS, branches_help, explain, milliseconds_help, number_help
-from .open_types import learn
-from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, learn, nilable
 
+# ----------------------------------------------------------------
+# Private fields (L-8.4): usable in the module of their struct and its submodules.
+#
+# Hands on `ModuleMap` and `private_fields`.
+
+
+class ModuleMap:
+    """Which module the text at a place belongs to."""
+
+    __slots__ = ("files", "borders", "hidden")
+
+    def __init__(self, project: Project, modules: Sequence[ModuleSymbol]) -> None:
+        self.files = {module.file: module for module in modules if module.home is None or module.home.file != module.file}
+        # of each file, by place: where another module begins, or goes on behind one that is written out in it
+        self.borders = {file: list(_borders(tree.items, self.files.get(file))) for file, tree in project.trees.items()}
+        self.hidden: dict[StructSymbol, frozenset[str]] = {}  # private fields, of structs that were asked for
+
+    def at(self, place: Span) -> ModuleSymbol:
+        """The innermost module around a place."""
+        borders = self.borders[place.file]
+        before = bisect_right(borders, place.start, key=lambda border: border[0])
+        inner = borders[before - 1][1] if before else None
+        return inner or self.files[place.file]
+
+
+def _borders(items: Sequence[ast.TopLevel], around: ModuleSymbol | None) -> Iterator[tuple[int, ModuleSymbol | None]]:
+    for item in items:
+        if isinstance(item, ast.Module) and item.items is not None and isinstance(item.symbol, ModuleSymbol):
+            yield item.span.start, item.symbol
+            yield from _borders(item.items, item.symbol)
+            yield item.span.end, around
+
+
+def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> frozenset[str]:
+    """The fields of a struct that code at `place` may not name."""
+    home = symbol.home
+    if home is None or isinstance(symbol.declaration, ast.Schema):
+        return frozenset()
+    hidden = modules.hidden.get(symbol)
+    if hidden is None:
+        hidden = modules.hidden[symbol] = frozenset([field.name.text for field in symbol.declaration.fields if not field.public])
+    return frozenset() if not hidden or modules.at(place).is_inside(home) else hidden
+
+
+# ----------------------------------------------------------------
 
 class Expected(NamedTuple):
     """What a place asks of its expression: a type (None: any, and parts may be open), the code of a mismatch, and words that
@@ -455,3 +501,19 @@ def has_final_else(node: ast.If) -> bool:
     while isinstance(at, ast.If):
         at = at.otherwise
     return at is not None
+
+
+# ----------------------------------------------------------------
+# Expressions where the parser gave up.
+
+
+def erroneous(c: Checker, node: ast.ErrorExpr, expected: Expected) -> Type:
+    """The parser has reported it; what stands inside is looked at all the same."""
+    for part in node.inside:
+        c.infer(part)
+    return ERRONEOUS
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.ErrorExpr: erroneous,
+}

@@ -6,18 +6,70 @@ how slots are stored.
 
 from __future__ import annotations
 
-from .. import ast
-from ..resolver.spelling import did_you_mean, listed
+from collections.abc import Sequence
+
+from ..decisions import BuiltinCall
+from ..hints.names import did_you_mean, listed
+from ..source import Span
 from ..symbols import ContextSymbol, FunctionSymbol, Local, MemorySymbol, Slot, SlotAccess, Symbol
+from ..syntax import ast
 from ..types import KEYED_MEMORY, MEMORY, Generic, Nominal, Type, error, memory_of, option
 from .context import Checker, Expected, Raise
 from .declarations import at_module_level
-from .decorators import check_decorators
+from .decorators import Checked, check_decorators
 from .json_shapes import without_shape
-from .old_names import check_old_names, old_name
+from .memory_effects import ASKING
 from .propagation import leave
 from .relations import ERRONEOUS, generic
 from .types import written_type
+
+# ----------------------------------------------------------------
+# Names that stored things had before: `@was("old")` of slots and fields, `.was("old")` of memories (M-7.8, M-8.23, M-8.24).
+#
+# Hands on `old_name`, `check_old_names` and `check_stored_names`.
+
+
+def old_name(checked: Checked) -> str | None:
+    """What `@was` says among the decorators of a slot or field."""
+    found = dict(checked).get("was", {}).get("name")
+    return found if isinstance(found, str) else None
+
+
+def check_old_names(c: Checker, what: str, owner: str, named: Sequence[tuple[ast.Ident, str | None]]) -> None:
+    """E4517: the slots or fields of one owner, each with its name before."""
+    present = {name.text: name.span for name, _ in named}
+    claimed: dict[str, Span] = {}
+    for name, was in named:
+        if was is None:
+            continue
+        if was in present:
+            message = f"`{was}` is a {what} of `{owner}`: what is stored under that name is its own"
+            c.report("E4517", name.span, message, first=present[was], help=f"remove `@was` of `{name.text}`, or that {what}")
+        elif was in claimed:
+            message = f"two {what}s of `{owner}` claim what is stored as `{was}`"
+            c.report("E4517", name.span, message, first=claimed[was], help="remove one `@was`")
+        claimed.setdefault(was, name.span)
+
+
+def check_stored_names(c: Checker, memories: Sequence[MemorySymbol]) -> None:
+    """E4516: what is stored under one name belongs to one memory."""
+    own = {symbol.name: symbol for symbol in memories if symbol.of is None and symbol.stored_as is None}
+    claimed: dict[str, MemorySymbol] = {}
+    for symbol in memories:
+        was = symbol.stored_as
+        if was is None:
+            continue
+        other = own.get(was) or claimed.get(was)
+        at = symbol.declaration.name.span
+        if was == symbol.name:
+            c.report("E4516", at, f"`{was}` is the name of this memory now", help="name the one before, or drop `was`")
+        elif other is not None:
+            message = f"the memories `{other.name}` and `{symbol.name}` claim what is stored as `{was}`"
+            c.report("E4516", at, message, first=other.declaration.name.span, help="drop one `was`, or rename the other memory")
+        claimed.setdefault(was, symbol)
+
+
+# ----------------------------------------------------------------
 
 MISSING = error("MissingContextError")
 
@@ -164,3 +216,73 @@ def _check_needs(c: Checker, symbol: FunctionSymbol, clause: ast.Clause) -> None
             "E4506", clause.span, f"a function with `needs` returns a Result, `{symbol.name}` returns `{symbol.result}`",
             help="declare `-> Result<…, Error>`, or use `reads`",
         )  # fmt: skip
+
+
+# ----------------------------------------------------------------
+# Slots without `mut`: written once, never changed (M-10.2, M-10.37).
+#
+# Hands on `refuse_change` for places that change what a slot holds, and `check_fixed_slots` for a second assignment that is
+# certain. What depends on the run is P453 there.
+
+
+def refuse_change(c: Checker, slot: ast.FieldAccess, place: ast.Expr, by: str) -> None:
+    access = slot.target
+    assert isinstance(access, SlotAccess)
+    if not access.slot.mutable:
+        help = f"declare it `mut {access.slot.name}: …` in its context, or give the whole value in its one assignment"
+        c.report("E4524", place.span, f"{by} changes the slot `{access.slot.name}`, which is written once", help=help)
+
+
+def check_fixed_slots(c: Checker, body: ast.Node | None) -> None:
+    """Two assignments in one block, with nothing between them that may take the first value away."""
+    todo: list[ast.Node] = [body] if body is not None else []
+    if not c.contexts:
+        return
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Block):
+            _block(c, node)
+        todo.extend(node.children())
+
+
+def _block(c: Checker, block: ast.Block) -> None:
+    written: dict[tuple[object, str], ast.Assign] = {}
+    for statement in block.children():
+        assigned = _assignment(statement)
+        if _may_forget(statement):
+            written.clear()
+        if assigned is None:
+            continue
+        at, node = assigned
+        first = written.setdefault(at, node)
+        if first is not node:
+            message = f"the slot `{at[1]}` has its value already: it is written once"
+            help = f"declare it `mut {at[1]}: …` in its context, or remove one of the two"
+            c.report("E4524", node.target.span, message, first=first.target.span, help=help)
+
+
+def _assignment(statement: ast.Node) -> tuple[tuple[object, str], ast.Assign] | None:
+    """Of a slot without `mut` of a memory that a name stands for."""
+    node = statement.expr if isinstance(statement, ast.ExprStmt) else statement
+    if not isinstance(node, ast.Assign) or node.operator != "=":
+        return None
+    target = node.target
+    while isinstance(target, ast.GroupExpr):
+        target = target.inner
+    if not isinstance(target, ast.FieldAccess) or not isinstance(target.target, SlotAccess) or target.target.slot.mutable:
+        return None
+    memory = target.receiver.binding if isinstance(target.receiver, ast.PathExpr) else None
+    return None if memory is None else ((memory, target.target.slot.name), node)
+
+
+def _may_forget(statement: ast.Node) -> bool:
+    """Whether it calls anything that may take a value out of a slot: `forget`, `load`, the end of a turn, code of a program."""
+    todo = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Call, ast.MethodCall, ast.Pipe)):
+            target = getattr(node, "target", None)
+            if not isinstance(target, BuiltinCall) or target.receiver_kind in ASKING:
+                return True
+        todo.extend(node.children())
+    return False

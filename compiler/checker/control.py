@@ -5,11 +5,12 @@ Must not know: patterns' rules beyond `check_pattern` and `irrefutable`; errors 
 
 from __future__ import annotations
 
-from .. import ast
 from ..decisions import BuiltinCall
-from ..resolver.spelling import did_you_mean
+from ..hints.names import did_you_mean
+from ..hints.types import ITERABLE, absent_help, condition_help
 from ..source import Span
 from ..symbols import Local
+from ..syntax import ast
 from ..types import (
     ANY,
     BOOL,
@@ -30,15 +31,12 @@ from ..types import (
     error,
 )
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
-from .emits import answer_in
-from .exhaustiveness import check_arms
-from .mismatch import ITERABLE, absent_help, condition_help
-from .open_types import close_variable
-from .patterns import bind_irrefutable, check_pattern, matches_nil_only
+from .json_shapes import answer_in
+from .patterns import bind_irrefutable, check_arms, check_pattern, matches_nil_only
 from .prompts import keep_text
 from .propagation import discarded_result, leave, uncaught_value
-from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_memory, is_text, join_all
-from .testing import mock
+from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
+from .tools import mock
 from .types import written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)

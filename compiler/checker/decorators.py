@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import ast
-from ..resolver.spelling import did_you_mean, listed
+from ..fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, PLACE_ARGUMENTS, Rule
+from ..hints.names import did_you_mean, listed
 from ..source import Span
+from ..syntax import ast
 from .config import check_value
 from .context import Checker
 from .declarations import FAILED
-from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, PLACE_ARGUMENTS, Rule
 
 # Decorators of other languages.
 ELSEWHERE = {

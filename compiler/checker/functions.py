@@ -5,13 +5,16 @@ Hands on `declare_signature`, `check_function`, `check_body` and the rules of cl
 
 from __future__ import annotations
 
-from .. import ast
-from ..symbols import FunctionSymbol
-from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
-from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
+from ..symbols import FunctionSymbol, PipelineSymbol, StageSymbol
+from ..syntax import ast
+from ..types import ANY, ERROR, FLOAT, INT, NEVER, NIL, OPEN, Function, Generic, Open, Tuple, Type, array, pipeline, result
+from .assignment import check_assignments
+from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .contexts import check_clauses
-from .control import settle_lets
-from .impls import in_impl
+from .control import element_type, settle_lets
+from .declarations import in_impl
+from .decorators import check_decorators
+from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
 from .relations import ERRONEOUS, close, generic, is_complete, join_errors
@@ -245,3 +248,357 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
     ast.Return: return_,
 }
 
+
+# ----------------------------------------------------------------
+# Pipelines: stages, what they hand on, contracts between them (O-6.17 to O-6.23).
+#
+# Hands on `declare_pipeline`, `check_pipeline` and `pipeline_type`, which types the stages it needs on demand.
+
+# ---------------------------------------------------------------- types
+
+
+def declare_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
+    """What is written: its signature and those of its stages."""
+    node = symbol.declaration
+    for stage in symbol.stages:
+        if stage.stage.value is None:
+            _declare_stage(c, stage)
+    if node.parameter is not None:
+        symbol.input = parameter_type(c, node.parameter)
+        if node.parameter.default is not None:
+            c.report("E4032", node.parameter.span, f"the input of pipeline `{symbol.name}` has a default", help="remove it")
+    else:
+        first = symbol.stages[0] if symbol.stages else None
+        symbol.input = first.parameters[0] if first is not None and first.stage.value is None else ANY
+    if node.result is not None:
+        symbol.output = written_type(c, node.result)
+
+
+def _declare_stage(c: Checker, stage: StageSymbol) -> None:
+    node = stage.stage
+    types = [parameter_type(c, parameter) for parameter in node.parameters]
+    if len(types) != 1:
+        help = f"write `stage {stage.name}(x: T) -> U {{ … }}`, or `stage {stage.name} = …;`"
+        c.report("E4033", node.name.span, f"stage `{stage.name}` takes {len(types)} parameters; it takes exactly one", help=help)
+    for parameter in node.parameters:
+        if parameter.default is not None:
+            c.report("E4033", parameter.span, "the parameter of a stage has a default", help="remove it: each run gives a value")
+    stage.parameters = types or [ERRONEOUS]
+    if node.result is None:
+        help = "write `-> T`, the type of what goes on to the next stage"
+        stage.result = c.report("E4030", node.name.span, f"stage `{stage.name}` has no return type", help=help)
+    else:
+        stage.result = written_type(c, node.result)
+    stage.effective = effective(stage.result)
+
+
+def effective(type_: Type) -> Type:
+    """What goes on of a stage's value (O-6.19)."""
+    sides = generic(type_, "Result")
+    return sides[0] if sides else type_
+
+
+def pipeline_type(c: Checker, symbol: PipelineSymbol) -> Type:
+    """The handle type of a pipeline, with what `.run` takes and gives (O-6.23)."""
+    assert symbol.input is not None
+    if symbol.output is not None:
+        return pipeline(symbol.input, symbol.output)
+    return pipeline(symbol.input, _last_output(c, symbol))
+
+
+def _last_output(c: Checker, symbol: PipelineSymbol) -> Type:
+    if not symbol.stages:
+        return symbol.input or ANY
+    last = symbol.stages[-1]
+    _check_stage(c, last)
+    if last.state == "busy" and last.stage.value is not None:
+        name = symbol.declaration.name
+        message = f"the output of pipeline `{symbol.name}` depends on itself"
+        symbol.output = c.report("E2040", name.span, message, help=f"write `pipeline {symbol.name}(…) -> T {{ … }}`")
+        return symbol.output
+    return last.effective
+
+
+# ---------------------------------------------------------------- stages
+
+
+def _check_stage(c: Checker, stage: StageSymbol) -> None:
+    """Checks the body of a stage once, wherever its type is asked for."""
+    if stage.state != "new":
+        return
+    stage.state = "busy"
+    outer = c.targets, c.loops, c.self_type, c.deferring
+    c.targets, c.loops, c.self_type, c.deferring = [], [], None, False
+    try:
+        (_check_declared if stage.stage.value is None else _infer_expression)(c, stage)
+        if c.deferring:
+            check_assignments(c, stage)
+    except RecursionError:  # of a walk over a type
+        c.too_large(stage.declaration.name.span)
+    c.targets, c.loops, c.self_type, c.deferring = outer
+    stage.state = "done"
+
+
+def _check_declared(c: Checker, stage: StageSymbol) -> None:
+    """A stage `-> T` behaves as `-> Result<T, Error>` (L-3.12.5)."""
+    node = stage.declaration
+    if len(stage.parameters) != len(node.parameters):
+        return
+    wraps = generic(stage.result, "Result") is None
+    target = Target("function", node.scope, f"`{stage.path}`", stage.result, asynchronous=True)
+    target.fails_with = ERROR if wraps else None
+    check_body(c, stage, target)
+    node.scope.wraps = wraps
+
+
+def _infer_expression(c: Checker, stage: StageSymbol) -> None:
+    """It sees the input of the pipeline and what all stages before it gave (O-6.18)."""
+    node = stage.declaration
+    assert node.body is not None
+    before = stage.pipeline.stages[: stage.pipeline.stages.index(stage)]
+    for earlier in before:
+        _check_stage(c, earlier)
+    stage.parameters = [stage.pipeline.input or ANY, *(earlier.effective for earlier in before)]
+    for parameter, type_ in zip(node.parameters, stage.parameters, strict=True):
+        parameter.binding.type = type_
+    target = Target("function", node.scope, f"`{stage.path}`", asynchronous=True, fails_with=ERROR)
+    c.targets = [target]
+    made = c.infer(node.body)
+    ends = [(end, found) for end, found in [(node.body, made), *target.returns] if isinstance(end, ast.Expr)]
+    joined = c.join_branches(ends)
+    stage.result = ANY if joined == NEVER else close(joined)
+    stage.effective = effective(stage.result)
+    target.result = stage.result
+    record(target)
+    node.scope.wraps = generic(stage.result, "Result") is None
+
+
+# ---------------------------------------------------------------- contracts
+
+
+def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
+    node = symbol.declaration
+    check_decorators(c, node.decorators, "pipeline")
+    for stage in symbol.stages:
+        stage.decorators = check_decorators(c, stage.stage.decorators, "stage")
+        _check_stage(c, stage)
+    if not symbol.stages:
+        c.report("W0402", node.name.span, f"pipeline `{symbol.name}` has no stages", help="it gives its input back")
+    if symbol.output is None:
+        symbol.output = _last_output(c, symbol)
+    _check_neighbours(c, symbol)
+    _check_signature(c, symbol)
+
+
+def _check_neighbours(c: Checker, symbol: PipelineSymbol) -> None:
+    for before, stage in zip(symbol.stages, symbol.stages[1:], strict=False):
+        if stage.stage.value is None and not assignable(before.effective, stage.parameters[0]):
+            c.report(
+                "E4031", _place(stage).span,
+                f"stage `{stage.name}` takes `{stage.parameters[0]}`, but stage `{before.name}` gives `{before.effective}`",
+                first=before.stage.name.span, note="the stage before it",
+                help="change one of the two types, or put a stage between",
+            )  # fmt: skip
+
+
+def _check_signature(c: Checker, symbol: PipelineSymbol) -> None:
+    node, stages = symbol.declaration, symbol.stages
+    assert symbol.input is not None and symbol.output is not None
+    if node.parameter is not None and stages and stages[0].stage.value is None:
+        first = stages[0]
+        if not assignable(symbol.input, first.parameters[0]):
+            message = f"pipeline `{symbol.name}` takes `{symbol.input}`, but its first stage takes `{first.parameters[0]}`"
+            c.report(
+                "E4032", node.parameter.span, message, first=_place(first).span, note="the first stage",
+                help="declare both with the same type",
+            )
+    given = stages[-1].effective if stages else symbol.input
+    if node.result is not None and not assignable(given, symbol.output):
+        what = "its last stage" if stages else "its input"
+        message = f"pipeline `{symbol.name}` gives `{symbol.output}`, but {what} is `{given}`"
+        help = f"write `-> {effective(symbol.output)}`: `.run` makes the Result" if generic(symbol.output, "Result") else None
+        c.report("E4032", node.result.span, message, help=help)
+
+
+def _place(stage: StageSymbol) -> ast.Node:
+    return stage.stage.parameters[0] if stage.stage.parameters else stage.stage.name
+
+
+def assignable(found: Type, wanted: Type) -> bool:
+    """O-6.22: equal; either Any; Int to Float; Array and Map covariant."""
+    if found == wanted or ANY in (found, wanted) or (found, wanted) == (INT, FLOAT):
+        return True
+    for name in ("Array", "Map"):
+        inside, asked = generic(found, name), generic(wanted, name)
+        if inside and asked:
+            return all(map(assignable, inside, asked))
+    return False
+
+
+# ----------------------------------------------------------------
+# Tasks and what is async: `await`, `race`, `parallel for`, `spawn`, `async` blocks (L-9, O-6.1 to O-6.11).
+#
+# Each operand is typed as a body of its own, whose errors make it a Result (L-3.12.8). Hands on `race` and the rules of these
+# forms.
+
+NAMES = {
+    "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task", "parallel": "the body of `parallel for`",
+    "async": "the `async` block", "listen": "a handler of `listen`",
+}  # fmt: skip
+
+
+def task_body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
+    """The type of what a body gives."""
+    target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind], asynchronous=True)
+    barrier = LoopFrame(task.kind, None)
+    c.targets.append(target)
+    outer, c.loops = c.loops, [] if task.kind == "async" else [*c.loops, barrier]
+    if task.pattern is not None and element is not None:
+        bind_irrefutable(c, task.pattern, element)
+    # a tail may be the value or the Result of it, so that only other types guide it
+    made = c.infer(task.body, FREE if generic(expected.type, "Result") else expected)
+    c.loops = outer
+    c.targets.pop()
+    target.result = _result(c, task, target, made)
+    record(target)
+    task.type = target.result
+    return target.result
+
+
+def _result(c: Checker, task: ast.TaskBody, target: Target, made: Type) -> Type:
+    """The join of tail and returns; where errors leave it is a Result, whose ends are wrapped in Ok unless they are one."""
+    ends = [(end, found) for end, found in [(task.body, made), *target.returns] if isinstance(end, ast.Expr)]
+    joined = c.join_branches(ends)
+    if not target.raised or joined is ERRONEOUS:
+        return joined
+    if generic(joined, "Result"):
+        return errors_convert(c, target, joined)
+    task.scope.wraps = True
+    return result(NIL if joined == NEVER else joined, join_errors([raised.type for raised in target.raised]))
+
+
+def ends_in_vain(c: Checker, node: ast.Expr, tasks: list[ast.TaskBody], form: str) -> None:
+    """W0014: the `?` that ends an operand leaves that operand only, whose value is the Result it was before."""
+    vain = [(task, last) for task in tasks if (last := _ends_in_question_mark(task.body)) is not None]
+    for task, last in vain:
+        message = f"this `?` ends {NAMES[task.kind]} only, whose value stays a Result"
+        help = f"write `?` behind the whole: `{_moved(c, node, [mark for _, mark in vain]) or form}`"
+        c.report("W0014", last.span, message, help=help)
+
+
+def _ends_in_question_mark(body: ast.Expr) -> ast.Propagate | None:
+    """The `?` over a Result that is all an operand does last."""
+    while isinstance(body, ast.GroupExpr) or (isinstance(body, ast.Block) and not body.statements and body.result is not None):
+        body = body.inner if isinstance(body, ast.GroupExpr) else body.result  # type: ignore[assignment]
+    return body if isinstance(body, ast.Propagate) and generic(body.operand.type, "Result") else None
+
+
+def _moved(c: Checker, node: ast.Expr, marks: list[ast.Propagate]) -> str | None:
+    """The construct with one `?` behind it in place of those inside; None where that would be long."""
+    text, start = c.sources[node.span.file].text, node.span.start
+    ends = [start, *(mark.span.end for mark in marks)]
+    parts = [text[a : b - 1] for a, b in zip(ends, ends[1:], strict=False)]
+    written = " ".join("".join([*parts, text[ends[-1] : node.span.end]]).split())
+    if len(written) > LONGEST_HELP:
+        return None
+    return f"{written}?" if isinstance(node, ast.Call) else f"({written})?"
+
+
+LONGEST_HELP = 90  # characters of a construct that a help repeats
+
+
+def value_type(type_: Type) -> Type:
+    """The type of a place for a value of a body that may not end."""
+    return NIL if type_ == NEVER else type_
+
+
+# ---------------------------------------------------------------- forms
+
+AT_START = "await it in a function: `fn main() { … }`"
+
+
+def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
+    if not any(target.asynchronous for target in c.targets):
+        name = c.function_target.name.strip("`")
+        help = f"declare it `async`: `async fn {name}`" if c.function_target.kind != "none" else AT_START
+        c.report("E3016", node.span, "`await` outside async code", help=help)
+    if node.tasks is not None:
+        c.concurrent.append(node.tasks)
+        types = [value_type(task_body(c, task)) for task in node.tasks]
+        ends_in_vain(c, node, node.tasks, "(await (f(), g()))?")
+        return Tuple(tuple(types))
+    answer = awaited_emit(c, node.operand, expected)
+    if answer is not None:
+        return answer
+    _one_array(c, node.operand, "await (f(), g())")
+    found = c.infer(node.operand, expected)
+    inside = generic(found, "Task")
+    return inside[0] if inside else found
+
+
+def async_block(c: Checker, node: ast.AsyncBlock, expected: Expected) -> Type:
+    return task_body(c, node.task, expected=expected)
+
+
+def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`race(a, b)`: the join of the operands (L-9.2.2)."""
+    named = next((argument.name for argument in node.arguments if argument.name is not None), None)
+    if named is not None:
+        return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`", help="give it by position")
+    if node.tasks is None:
+        return c.report("E2016", callee.span, "`race` takes its operands itself", help="write `race(a, b)`")
+    if not node.tasks:
+        return c.report("E2006", callee.span, "`race` takes one operand or more, none given", help="write `race(f(), g())`")
+    c.concurrent.append(node.tasks)
+    if len(node.arguments) == 1:
+        _one_array(c, node.arguments[0].value, "race(f(), g())")
+    found = c.join_branches([(task, task_body(c, task, expected=expected)) for task in node.tasks])
+    ends_in_vain(c, node, node.tasks, "race(f(), g())?")
+    return found
+
+
+def _one_array(c: Checker, operand: ast.Expr, form: str) -> None:
+    """W0405: an array literal where operands are meant; its elements are computed one after the other (L-9.2.5)."""
+    if isinstance(operand, ast.ArrayExpr) and operand.items:
+        message = "the elements of an array are computed one after the other"
+        c.report("W0405", operand.span, message, help=f"write `{form}` to run them concurrently")
+
+
+def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
+    element = element_type(c, node.iterable, c.infer(node.iterable))
+    if node.limit is not None:
+        c.value(node.limit, Expected(INT, "E2009", "the limit"))
+        if isinstance(node.limit, ast.IntLiteral) and node.limit.value < 1:
+            help = "leave `limit` out for the bound of the host"
+            c.report("E4004", node.limit.span, "the limit is an Int of at least 1", help=help)
+    wanted = generic(expected.type, "Array") if expected.used else None
+    made = value_type(task_body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE))
+    ends_in_vain(c, node, [node.task], "(parallel for x in xs { f(x) })?")
+    return array(made)
+
+
+def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
+    """Callee, receiver and arguments belong to the code around it: they are evaluated before the task starts (L-9.2.4)."""
+    operand = node.operand
+    if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
+        found = c.infer(operand)
+        help = "write `spawn async { … }`"
+        if isinstance(operand, ast.Propagate):
+            help = "`spawn f(x)`, then `.await?`"
+        elif isinstance(operand, ast.PathExpr) and isinstance(found, Function):
+            help = f"call it: `spawn {c.text(operand).strip('`')}({'…' if found.parameters else ''})`"
+        return c.report("E2045", operand.span, "`spawn` takes a call or an `async` block", help=help)
+    if not isinstance(operand, ast.AsyncBlock):
+        around = (list(c.targets), c.loops)
+        c.outside.update((argument.value, around) for argument in operand.arguments)
+        if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):
+            c.outside[operand.callee] = around
+    return Generic("Task", (value_type(task_body(c, node.task)),))
+
+
+TASK_RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.Await: await_,
+    ast.AsyncBlock: async_block,
+    ast.ParallelFor: parallel_for,
+    ast.Spawn: spawn,
+}

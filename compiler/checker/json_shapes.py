@@ -5,17 +5,23 @@ Must not know: how the text is read.
 
 from __future__ import annotations
 
-from ...vm.builtins import Row
-from ...vm.builtins.std import STD_PREFIX
-from .. import ast
-from ..decisions import BuiltinCall
-from ..symbols import EnumSymbol, StdFunctionSymbol, StructSymbol
-from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union
-from .arguments import infer_all
-from .builtins import call_row
-from .context import Checker, Expected
-from .relations import ERRONEOUS
-from .types import written_type
+from typing import TYPE_CHECKING
+
+from ...vm.builtins import FUNCTIONS, Row
+from ...vm.builtins.modules import STD_PREFIX
+from ..decisions import BuiltinCall, CheckAny
+from ..source import Span
+from ..symbols import BuiltinSymbol, EnumSymbol, StdFunctionSymbol, StructSymbol
+from ..syntax import ast
+from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union, error, result
+from .arguments import call_row, infer_all
+from .context import FORM_FIELDS, FREE, Checker, Expected
+from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete
+from .types import parts_in, written_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 SCALARS = (STRING, INT, FLOAT, BOOL, NIL, ANY, RANGE, BYTES)
 COLLECTIONS = ("Array", "Map", "Option", "Result", "Set", "Queue", "Stack")
@@ -85,3 +91,165 @@ def _parts(c: Checker, type_: Nominal) -> list[Type]:
         parts = []
     # type parameters of the declaration are Any at run time (L-3.1.22); what they stand for is an argument
     return [*type_.arguments, *(part for part in parts if not (isinstance(part, Nominal) and part.kind == "parameter"))]
+
+
+# ----------------------------------------------------------------
+# `emit` in its forms (O-5.23 to O-5.27): one-way, typed, and awaited with the host's answer.
+#
+# Hands on `emit` for calls, `awaited_emit` for the operand of an `await`, `answer_in` for what takes an answer out of its
+# Result.
+
+# What a call of `emit` is directly under `await`; codegen knows the target by this name.
+AWAITED = Row(
+    "", "ask(channel: String, payload: Any = nil, timeout_ms: Int? = nil) -> Result<Any, EmitError>", clause="O-5.25",
+    kind="special",
+)  # fmt: skip
+
+
+def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`emit(channel, payload)`, `emit<T>(…)` (O-5.23, O-5.24)."""
+    timeout = _named(node, "timeout_ms")
+    if timeout is not None:
+        infer_all(c, node.arguments)
+        help = "write `await emit(…, timeout_ms: …)`"
+        return c.report("E2007", timeout.span, "only an awaited `emit` takes `timeout_ms`", help=help)
+    return _call(c, node, callee, FUNCTIONS["emit"], expected)
+
+
+def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | None:
+    """The type of `await operand` if the operand is a call of `emit`, else None. Where the place says what the answer is, another
+    one is an Err (O-5.35)."""
+    call = _emit_in(operand)
+    if call is None:
+        return None
+    assert isinstance(call.callee, ast.PathExpr)
+    found = _call(c, call, call.callee, AWAITED, Expected())
+    wanted = generic(expected.type, "Result")
+    if wanted and isinstance(call.target, BuiltinCall) and wanted[0] != ANY and is_complete(wanted[0]):
+        call.target.answer = wanted[0]
+        found = result(wanted[0], error("EmitError"))
+    while operand is not call:
+        assert isinstance(operand, ast.GroupExpr)
+        operand.type, operand = found, operand.inner
+    call.type = found
+    return found
+
+
+def answer_in(node: ast.Expr, expected: Expected) -> Expected:
+    """What is expected of `node` where what is inside its Result has to be of a type: awaited emits look at it."""
+    while isinstance(node, ast.GroupExpr):
+        node = node.inner
+    if expected.type is None or not isinstance(node, ast.Await) or node.tasks is not None or _emit_in(node.operand) is None:
+        return FREE
+    return expected.of(result(expected.type, ANY))
+
+
+def _emit_in(operand: ast.Expr) -> ast.Call | None:
+    call = operand
+    while isinstance(call, ast.GroupExpr):
+        call = call.inner
+    if not isinstance(call, ast.Call) or not isinstance(call.callee, ast.PathExpr):
+        return None
+    binding = call.callee.binding
+    return call if isinstance(binding, BuiltinSymbol) and binding.name == "emit" else None
+
+
+def of_answer(wanted: Type) -> str:
+    """How the answer to an emit gets a type: `emit<T>` is the type of what is sent (O-5.24)."""
+    return f"an answer has its type from its place: `let x: {wanted} = await emit(channel, payload)?;`"
+
+
+def _named(node: ast.Call, name: str) -> ast.Ident | None:
+    return next((a.name for a in node.arguments if a.name is not None and a.name.text == name), None)
+
+
+def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected) -> Type:
+    written = callee.type_arguments
+    if written is None:
+        return _row(c, node, callee, row, expected, ())
+    if len(written) != 1:
+        infer_all(c, node.arguments)
+        return c.report(
+            "E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given",
+            help="write `emit<T>(channel, payload)`",
+        )
+    wanted = written_type(c, written[0])
+    payload = next((a.value for a in node.arguments if a.name is not None and a.name.text == "payload"), None)
+    if payload is None and len(node.arguments) > 1 and node.arguments[1].name is None:
+        payload = node.arguments[1].value
+    if payload is None:
+        infer_all(c, node.arguments)
+        return c.report(
+            "E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`",
+            help=f"write `emit<T>(channel, payload)`; {of_answer(wanted)}",
+        )
+    found = c.infer(payload, Expected(wanted, "E4080", "the payload"))
+    if row is AWAITED and convert(found, wanted) is MISMATCH:
+        message = f"expected `{wanted}` for the payload, found `{found}`"
+        return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {of_answer(wanted)}")
+    c.coerce(payload, found, Expected(wanted, "E4080", "the payload"))
+    coercion = payload.coercion
+    result = _row(c, node, callee, row, expected, (wanted,))
+    payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # its own instruction checks it, for P415
+    return result
+
+
+def _row(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected, types: tuple[Type, ...]
+) -> Type:
+    given = {"T": types[0]} if types else None
+    found, matched = call_row(c, row, None, node.arguments, callee.span, expected, given)
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(matched.values, matched.order, "", row.name, type_arguments=types)
+    return found
+
+
+# ----------------------------------------------------------------
+# How much a JSON form is when it is written out: a schema that stands in two fields stands in an image, and in every request,
+# twice (O-2.11, G-5.13).
+#
+# Hands on `check_size`.
+
+DEEPEST = 96  # levels of JSON; an image has room for 128
+Size = tuple[int, int]  # fields, levels
+
+
+def check_size(c: Checker, type_: Type, place: Span) -> None:
+    """E0114 where the forms of the program are too large together, or this one nests too deep."""
+    if c.form_room < 0:
+        return  # reported
+    fields, levels = _size(c, type_, set())
+    c.form_room -= fields
+    if levels > DEEPEST:
+        c.form_room = -1  # one report is enough
+        message = f"the JSON form of `{type_}` nests more than {DEEPEST} levels deep"
+        c.report("E0114", place, message, help="let an inner schema be a String that holds JSON, or make it flatter")
+    elif c.form_room < 0:
+        message = f"with `{type_}` the schemas of the program have more than {FORM_FIELDS:,} fields, each nested one written out"
+        c.report("E0114", place, message, help="name what is nested by an id, or let it be a String that holds JSON")
+
+
+def _size(c: Checker, type_: Type, around: set[Type]) -> Size:
+    """A type met again inside itself is a reference."""
+    if isinstance(type_, Generic):
+        fields, levels = _whole(_size(c, argument, around) for argument in type_.arguments)
+        return fields, levels + (2 if type_.name == "Option" else 1)
+    symbol = c.declared(type_) if isinstance(type_, Nominal) else None
+    if not isinstance(symbol, StructSymbol) or type_ in around or len(around) > DEEPEST:
+        return 1, 1
+    known = c.form_sizes.get(type_)
+    if known is None:
+        around.add(type_)
+        fields, levels = _whole(_size(c, part, around) for _, part, _, _ in parts_in(c, symbol, type_))
+        around.discard(type_)
+        known = c.form_sizes[type_] = min(fields + 1, 2 * FORM_FIELDS + c.form_room), levels + 3
+    return known
+
+
+def _whole(sizes: Iterable[Size]) -> Size:
+    """Of parts side by side."""
+    fields, levels = 0, 0
+    for more, deep in sizes:
+        fields, levels = fields + more, max(levels, deep)
+    return fields, levels

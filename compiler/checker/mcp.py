@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from .. import ast
-from ..process_tables import WORDS, has_words
+from ..fields import MCP, MCP_CARRIED, MCP_FIELDS
+from ..manifest import WORDS, has_words
 from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
+from ..syntax import ast
 from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
 from .config import check_fields, check_value
 from .context import Checker
 from .declarations import FAILED
 from .decorators import check_decorators
-from .fields import MCP, MCP_CARRIED, MCP_FIELDS
 from .functions import declare_signature
-from .json_sizes import check_size
-from .orchestration import check_headers
+from .json_shapes import check_size
+from .models import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import without_json
 from .tools import arguments_of, check_wire_name, parameter_texts

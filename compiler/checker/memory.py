@@ -1,6 +1,5 @@
-"""Memories and initialisation statements (O-3.1 to O-3.4, M-2.3 to M-2.10).
-
-Hands on `check_memory`, `check_init` and `check_role`. Must not know: how calls use a memory.
+"""Memories: initialisation statements, facts, who may attach one, keys, and attachment at the same time (O-3.1 to O-3.4, M-2
+to M-10).
 """
 
 from __future__ import annotations
@@ -9,24 +8,77 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...vm.builtins import lookup
-from .. import ast
-from ..decisions import BuiltinCall
-from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
-from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModuleSymbol, StepFunction
-from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, Type, array
-from .arguments import infer_all
-from .builtins import call_row
+from ...vm.bytecode.shape import DIRECTIONS, SOURCES, STEP_TIERS
+from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
+from ..hints.names import STEPS as STEPS_ELSEWHERE
+from ..hints.names import did_you_mean, listed
+from ..resolver.patterns import WORD_OF_METHOD
+from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
+from ..syntax import ast
+from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, STRING, Type, array, error, map_, result
+from .arguments import call_row, infer_all
 from .context import FREE, Checker, Expected, Target
 from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
-from .fact_rules import check_fact_rules
-from .facts import check_facts
-from .memory_bounds import bound, check_key_functions
-from .memory_steps import DECLARE, NOT_OF_A_VALUE, NOT_TAKEN_OVER, OF_SHOWN_UNITS, Steps
-from .memory_summary import check_summary
-from .relations import ERRONEOUS, generic, is_memory
+from .memory_asking import check_fact_rules
+from .memory_bounds import bound, check_key_functions, known_word
+from .memory_steps import DECLARE, NOT_OF_A_VALUE, NOT_TAKEN_OVER, OF_SHOWN_UNITS, Steps, check_summary
+from .relations import ERRONEOUS, generic, is_memory, is_text
 from .types import written_type
+
+# ----------------------------------------------------------------
+# Calls of `remember`, `recall` and `neighbors` of a memory: their words, constants of a confidence (M-10.5 to M-10.7).
+#
+# Hands on `check_facts`, `misplaced_word`.
+
+WORDS = {"remember": STEP_TIERS, "recall": SOURCES, "neighbors": DIRECTIONS}
+SHARES = ("confidence", "min_confidence")
+
+
+def _items(argument: ast.Argument) -> list[ast.Expr]:
+    return argument.value.items if isinstance(argument.value, ast.ArrayExpr) else [argument.value]
+
+
+def misplaced_word(c: Checker, node: ast.MethodCall) -> None:
+    """A tier where no memory is asked: nothing has that name."""
+    for argument in node.arguments:
+        for item in _items(argument):
+            if isinstance(item, ast.StringLiteral) and item.word:
+                c.report("E1001", item.span, f"unknown name `{item.value}`", help="only methods of a memory take such words")
+
+
+def check_facts(c: Checker, node: ast.MethodCall) -> bool:
+    """False after a report."""
+    legal = True
+    for argument in node.arguments:
+        label = argument.name.text if argument.name is not None else ""
+        if label == WORD_OF_METHOD[node.name.text]:
+            for item in _items(argument):
+                legal = _tier(c, node, label, item) and legal
+        elif label in SHARES and isinstance(argument.value, (ast.IntLiteral, ast.FloatLiteral)) and argument.value.value > 1:
+            c.report("E4004", argument.value.span, f"`{label}` is a number from 0 to 1", help="write it as `0.5`")
+            legal = False
+    return legal
+
+
+def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool:
+    word = known_word(c, label, WORDS[node.name.text], value)
+    if word is None:
+        return False
+    memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
+    if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in (memory.log.steps or {}):
+        c.report(
+            "E4507", value.span, f"a persistent fact needs a store, which `{memory.name}` lacks",
+            help='add `.store("durable")` to the memory',
+        )  # fmt: skip
+        return False
+    return True
+
+
+# ----------------------------------------------------------------
+# Memories and initialisation statements (O-3.1 to O-3.4, M-2.3 to M-2.10).
+#
+# Hands on `check_memory`, `check_init` and `check_role`.
 
 ROLES = ("user", "assistant", "system")
 DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
@@ -511,3 +563,166 @@ def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
         call.target = BuiltinCall(matched.values, matched.order, "Memory", row.name)
         if row.name != "remember":
             check_role(c, call.receiver, matched.values[0], pinned=row.name == "pin")
+
+
+# ----------------------------------------------------------------
+# Who may attach a memory: `.allow(read: […], write: […])` (M-4.16).
+#
+# Hands on `check_allowed` for `with_memory`, `refuse_attaching`. What only a run knows is refused there.
+
+
+def check_allowed(c: Checker, node: ast.MethodCall, arguments: list[ast.Expr | None]) -> None:
+    """Of `NAME.….with_memory(m, auto: …)` with names of a model or agent and of memories."""
+    attaching: ast.Expr = node.receiver
+    while isinstance(attaching, (ast.MethodCall, ast.GroupExpr)):
+        attaching = attaching.receiver if isinstance(attaching, ast.MethodCall) else attaching.inner
+    who = attaching.binding if isinstance(attaching, ast.PathExpr) else None
+    given, auto = arguments[0], arguments[1]
+    if not isinstance(who, (ModelSymbol, AgentSymbol)) or given is None:
+        return
+    writes = auto is None or (isinstance(auto, ast.BoolLiteral) and auto.value)  # else only a run knows
+    items = given.items if isinstance(given, ast.ArrayExpr) else [given]
+    for number, item in enumerate(items):
+        memory = item.binding if isinstance(item, ast.PathExpr) else None
+        if isinstance(memory, MemorySymbol):
+            refuse_attaching(c, item, who, memory, writes=writes and number == len(items) - 1)
+
+
+def refuse_attaching(
+    c: Checker, at: ast.Expr, who: ModelSymbol | AgentSymbol, memory: MemorySymbol, *, writes: bool
+) -> None:
+    """E4510 for one that `allow` does not name. A view is attached as the memory it is of."""
+    base = memory.log
+    allow = (base.steps or {}).get("allow")
+    if allow is None or not {"allow_read", "allow_write"} & allow.keys():
+        return
+    writers, readers = allow.get("allow_write", []), allow.get("allow_read", [])
+    if who in writers or (not writes and who in readers):
+        return
+    if who in readers:
+        c.report("E4510", at.span, f"`{who.name}` may only read `{base.name}`", help="attach it with `auto: false`")
+    else:
+        c.report("E4510", at.span, f"`{base.name}` does not allow `{who.name}`", help=f"name it: .allow(write: [{who.name}])")
+
+
+# ----------------------------------------------------------------
+# One memory attached in two operands that run at once, where its turns exclude each other (W0452, M-5.17).
+#
+# `Serial` makes the operands run one after the other, `Reject` and `Fork` let one of them fail or leave the log. Functions that
+# an
+# operand calls are looked through as far as names lead; keys of a keyed memory may differ and are left out. Hands on
+# `check_concurrent_memories`.
+
+CALLS = ("execute", "execute_with_schema", "chat", "stream")
+EXCLUDE = {
+    "Serial": "they wait for each other", "Reject": "the later one is Err `Conflict`", "Fork": "the later one goes to a branch",
+}  # fmt: skip
+
+
+def check_concurrent_memories(c: Checker) -> None:
+    for operands in c.concurrent:
+        found: set[MemorySymbol] = set()
+        for operand in operands:
+            here = dict(_attached(operand))
+            for memory in here.keys() & found:
+                steps = memory.image_steps
+                word = steps.get("on_conflict", "Serial" if "store" in steps else "Append")
+                if word in EXCLUDE:
+                    message = f"`{memory.name}`, which is `{word}`, is attached in an earlier operand too: {EXCLUDE[word]}"
+                    c.report("W0452", here[memory].span, message, help="give each operand a memory of its own, or `Append`")
+            found |= here.keys()
+
+
+def _attached(operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
+    """The memories of the calls in an operand, each at its call there."""
+    for at in operand.children():
+        seen: set[ast.Node] = set()
+        todo: list[ast.Node] = [at]
+        while todo:
+            node = todo.pop()
+            target = getattr(node, "target", None)
+            body = target.function.declaration.body if isinstance(target, (FunctionCall, MethodTarget)) else None
+            if body is not None and body not in seen:
+                seen.add(body)
+                todo.append(body)
+            if isinstance(node, ast.MethodCall) and node.name.text in CALLS:
+                yield from ((memory, at) for memory in _of_call(node))
+            todo.extend(node.children())
+
+
+def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
+    """What `NAME.….with_memory(m).….execute(p)` attaches: the last `with_memory`, else the field of the model."""
+    node: ast.Expr = call.receiver
+    while isinstance(node, (ast.MethodCall, ast.GroupExpr)):
+        if isinstance(node, ast.MethodCall) and node.name.text == "with_memory":
+            given = node.arguments[0].value
+            return [m.log for item in (given.items if isinstance(given, ast.ArrayExpr) else [given]) for m in _named(item)]
+        node = node.receiver if isinstance(node, ast.MethodCall) else node.inner
+    who = node.binding if isinstance(node, ast.PathExpr) else None
+    return [memory.log for memory in who.memories] if isinstance(who, ModelSymbol) else []
+
+
+def _named(item: ast.Expr) -> list[MemorySymbol]:
+    named = item.binding if isinstance(item, ast.PathExpr) else None
+    return [named] if isinstance(named, MemorySymbol) else []
+
+
+# ----------------------------------------------------------------
+# Memories with `.per(…)`: `key`, `keys`, `erase`, and nothing else (M-7.3, M-7.4).
+#
+# Hands on `keyed_method` and `without_key`.
+
+METHODS = ("key", "keys", "erase")
+RESULTS: dict[str, Type] = {
+    "key": MEMORY, "keys": array(map_(STRING, ANY)), "erase": result(INT, error("MemoryError")),
+}  # fmt: skip
+
+
+def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
+    """A method of a keyed memory; its key parts are known where the receiver is the name of the declaration."""
+    name = node.name.text
+    memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
+    keys = memory.keys if isinstance(memory, MemorySymbol) else None
+    if name not in METHODS:
+        infer_all(c, node.arguments)
+        return without_key(c, node.receiver, did_you_mean(name, METHODS))
+    if not _named_keys(c, node, keys):
+        return ERRONEOUS
+    names = [argument.name.text for argument in node.arguments if argument.name is not None]
+    if name == "key" and keys is not None and set(names) != set(keys):
+        missing = listed("missing", [key for key in keys if key not in names])
+        return c.report("E4505", node.name.span, f"`key` gives each of {', '.join(keys)}", help=missing)
+    values: list[ast.Expr | None] = [argument.value for argument in node.arguments]
+    node.target = DynamicCall(values, list(range(len(values))), name, names)
+    return one_memory(memory) if name == "key" and isinstance(memory, MemorySymbol) else RESULTS[name]
+
+
+def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
+    """Whether each argument is named like a key part and holds a String or an Int."""
+    legal = True
+    seen: set[str] = set()
+    for number, argument in enumerate(node.arguments):
+        type_ = c.infer(argument.value)
+        label = argument.name.text if argument.name is not None else None
+        if label is None or node.name.text == "keys" or label in seen or (keys is not None and label not in keys):
+            help = listed("key parts", keys) if keys else None
+            if label is None and keys is not None and len(keys) > len(seen):
+                help = f"write `{[key for key in keys if key not in seen][0]}: {c.text(argument.value)[1:-1]}`"
+            what = f"has no key part `{label}`" if label is not None and label not in seen else "names each argument once"
+            c.report("E4505", argument.span, f"`{node.name.text}` {what}", help=help)
+            infer_all(c, node.arguments[number + 1 :])
+            return False
+        elif not (type_ in (INT, ANY) or is_text(type_) or type_ is ERRONEOUS):
+            what = f"expected `String` or `Int` for the key part `{label}`, found `{type_}`"
+            c.report("E2009", argument.value.span, what, help="a text or a number tells one key from another: `.to_string()`")
+            legal = False
+        seen.add(label or "")
+    return legal
+
+
+def without_key(c: Checker, at: ast.Expr, help: str | None = None) -> Type:
+    """E4505: it was used as if it were one log."""
+    memory = at.binding if isinstance(at, ast.PathExpr) else None
+    keys = memory.keys if isinstance(memory, MemorySymbol) else []
+    example = f".key({', '.join(f'{key}: …' for key in keys) or '…'})"
+    return c.report("E4505", at.span, "a memory with `.per(…)` is used by its keys", help=help or f"write `{example}`")

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ast
+from ..hints.names import did_you_mean, listed
+from ..resolver.patterns import is_word
 from ..symbols import BoundFunction, ComputedBound, FunctionSymbol, MemorySymbol
+from ..syntax import ast
 from ..types import ANY, INT, STRING, Function, Nilable, map_
 from .constants import NotConstant
 from .context import FREE, Checker, Expected
@@ -62,3 +64,26 @@ def check_key_functions(c: Checker, symbol: MemorySymbol) -> None:
         if isinstance(value, BoundFunction) and not symbol.keys:
             message = f"`{symbol.name}` has no key that a function of it could be given"
             c.report("E4520", value.value.span, message, help="add `.per(tenant)`, or write the number: `limit()`")
+
+
+# ----------------------------------------------------------------
+# Words of memory steps and of methods of memories, which name nothing else in a program (M-2.3).
+#
+# Hands on `known_word`.
+
+
+def known_word(c: Checker, what: str, words: tuple[str, ...], value: ast.Expr) -> str | None:
+    """The word that stands there, if `what` has it; None after a report."""
+    text = _written(value)
+    if text in words:
+        return text
+    help = did_you_mean(text or "", words) or listed("words", words, len(words), like=text or "")
+    message = f"`{what}` has no word `{text}`" if text else f"`{what}` takes one of its words"
+    c.report("E4502", value.span, message, help=help)
+    return None
+
+
+def _written(value: ast.Expr) -> str | None:
+    if isinstance(value, ast.StringLiteral):
+        return value.value if value.word else None
+    return value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None

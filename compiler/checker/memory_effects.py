@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...vm.builtins import lookup
-from .. import ast
 from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget, TraitCall
 from ..symbols import FunctionSymbol, Local, SlotAccess
+from ..syntax import ast
 from .context import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")

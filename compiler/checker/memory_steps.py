@@ -8,37 +8,279 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import (
-    INJECT,
-    ON_CONFLICT,
-    ON_FAILURE,
-    ONLY,
-    REDACTORS,
-    REFRESH_ON,
-    REREAD,
-    ROLES,
-    SOURCES,
-    is_key_value,
-)  # fmt: skip
-from .. import ast
-from ..memory_tables import milliseconds
-from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
-from ..resolver.memory import is_word
-from ..resolver.spelling import did_you_mean, listed
+from ...vm.bytecode.shape import (
+    FROM,
+    HOLE,
+    INJECT,  # fmt: skip
+    OBSERVED_TOPICS,
+    ON_CONFLICT,  # fmt: skip
+    ON_FAILURE,  # fmt: skip
+    ONLY,  # fmt: skip
+    REDACTORS,  # fmt: skip
+    REFRESH_ON,  # fmt: skip
+    REREAD,  # fmt: skip
+    ROLES,  # fmt: skip
+    SOURCES,  # fmt: skip
+    SUMMARY_ROLES,
+    is_key_value,  # fmt: skip
+)
+from ...vm.bytecode.shape import OBSERVED_PREFIX as PREFIX
+from ..hints.names import STEPS as STEPS_ELSEWHERE
+from ..hints.names import did_you_mean, listed
+from ..manifest import milliseconds
+from ..resolver.patterns import is_word
 from ..source import Span
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
-from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
+from ..syntax import ast
+from ..types import ANY, BOOL, FLOAT, INT, LEARNED, MESSAGE, NEVER, OBSERVED, STRING, Function, Nilable, Open, Type, array, map_
 from .arguments import infer_all
-from .context import FREE, Checker, Expected
+from .context import FREE, Checker, Expected, Target
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
-from .fact_rules import FactRule, is_scoped
-from .memory_asking import read_handler, read_view
-from .memory_bounds import bound
-from .memory_learn import read_rule
-from .memory_summary import completed, read_summary
-from .memory_words import known_word
-from .relations import ERRONEOUS
+from .memory_asking import FactRule, is_scoped, read_handler, read_view
+from .memory_bounds import bound, known_word
+from .relations import ERRONEOUS, generic, is_text
+
+# ----------------------------------------------------------------
+# The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.
+#
+# Hands on `read_rule`, and `check_topic` for what a program observes.
+
+FUNCTIONS = {
+    "by": Function((map_(STRING, ANY),), Nilable(STRING)),
+    "when": Function((OBSERVED,), BOOL),
+    "store": Function((OBSERVED,), LEARNED),
+}
+KNOWN = ("on", *FUNCTIONS)
+SHAPE = '.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })'
+
+
+def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
+    """What the image holds of it, with functions as written; None after a report."""
+    named = [argument for argument in node.arguments if argument.name is None]
+    if len(named) != 1:
+        infer_all(c, node.arguments)
+        c.report("E2006", node.name.span, f"`learn` takes 1 argument without a name, {len(named)} given", help=SHAPE)
+        return None
+    rule: dict[str, Any] = {"on": "turn"}
+    legal = _text(c, named[0].value, "the name of a rule", rule, "name")
+    written: set[str] = set()
+    for argument in node.arguments:
+        if argument.name is not None:
+            legal = _part(c, argument.name, argument.value, written, rule) and legal
+    missing = [label for label in FUNCTIONS if label not in written]
+    if legal and missing:
+        c.report("E2006", node.name.span, f"the step `learn` lacks `{missing[0]}`", help=SHAPE)
+    return rule if legal and not missing else None
+
+
+def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule: dict[str, Any]) -> bool:
+    label = name.text
+    if label not in KNOWN or label in written:
+        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN, like=label)
+        c.report("E4502", name.span, f"the step `learn` has no argument `{label}`, or it is given twice", help=help)
+        return False
+    written.add(label)
+    if label == "on":
+        return _text(c, value, "a topic", rule, label) and _observed_topic(c, value, rule["on"])
+    if at_module_level(c, value, Expected(FUNCTIONS[label])) is ERRONEOUS:
+        return False
+    rule[label] = StepFunction(value)
+    c.step_functions.append(rule[label])
+    return True
+
+
+def _text(c: Checker, value: ast.Expr, what: str, rule: dict[str, Any], label: str) -> bool:
+    if at_module_level(c, value, Expected(STRING, "E4502", what)) is ERRONEOUS:
+        return False
+    held = folded(c, value, "E4004")
+    if held is FAILED:
+        return False
+    if held == "":
+        c.report("E4004", value.span, f"{what} is not empty", help="write a text")
+        return False
+    rule[label] = held
+    return True
+
+
+def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
+    """Topics that begin with `turn:` are those the runtime observes (M-10.43)."""
+    if not topic.startswith(PREFIX) or topic in OBSERVED_TOPICS:
+        return True
+    help = did_you_mean(topic, OBSERVED_TOPICS) or listed("topics of the runtime", OBSERVED_TOPICS, like=topic)
+    c.report("E4525", value.span, f'the runtime observes no topic "{topic}"', help=help)
+    return False
+
+
+def check_topic(c: Checker, node: ast.MethodCall) -> None:
+    """W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
+    memory = node.receiver
+    if isinstance(memory, ast.MethodCall) and memory.name.text == "key":
+        memory = memory.receiver
+    symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
+    given = [argument.value for argument in node.arguments if argument.name is None or argument.name.text == "topic"]
+    topic = given[0] if given else None
+    if not isinstance(symbol, MemorySymbol) or symbol.of is not None or not isinstance(topic, ast.StringLiteral):
+        return
+    if topic.value.startswith(PREFIX):
+        message = f'"{topic.value}" is a topic that the runtime observes'
+        c.report("E4525", topic.span, message, help=f"give it a name that does not begin with `{PREFIX}`")
+        return
+    topics = list(dict.fromkeys(str(rule["on"]) for rule in (symbol.steps or {}).get("learn", {}).get("learn", ())))
+    if topic.value not in topics:
+        help = did_you_mean(topic.value, topics) or listed("its topics", topics, like=topic.value)
+        message = f'no rule of `{symbol.name}` is on "{topic.value}": nothing is learned from this'
+        c.report("W0455", topic.span, message, help=help or f'add `.learn(…, on: "{topic.value}", …)` to the memory')
+
+
+# ----------------------------------------------------------------
+# The step `summary` of a memory (M-9.1, M-9.2): who summarises, when, and how the text is shown.
+#
+# Hands on `read_summary`, `completed` and `check_summary`.
+
+EVICT = "Evict"
+PARAMETERS = (STRING, array(MESSAGE))
+SUMMARY_SHAPE = ".summary(MODEL, every: 10)"
+KNOWN_OF_SUMMARY = ("every", "from", "inject", "role", "max_tokens", "prompt", "text")
+WHO = ("model", "function", "host")
+EVERY = ("every_turns", "every_ms")
+WORDS = {"inject": INJECT, "role": SUMMARY_ROLES, "from": FROM}
+WITH_A_ROLE = ("Prefix", "Suffix")
+SAID = "said"  # of a step that names nobody: the arguments that stand there, until it is complete
+
+
+def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
+    """What the image holds, with the model or function still as a symbol; None after a report. Of one that names nobody
+    `completed` makes it whole."""
+    by = [argument for argument in node.arguments if argument.name is None]
+    if len(by) > 1:
+        c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SUMMARY_SHAPE)
+        return None
+    found: dict[str, Any] = {}
+    legal = not by or _by(c, by[0].value, found)
+    for argument in node.arguments:
+        if argument.name is not None:
+            legal = _named(c, argument.name, argument.value, found) and legal
+    if legal and "role" in found and found.get("inject", WITH_A_ROLE[0]) not in WITH_A_ROLE:
+        at = next(argument.name.span for argument in node.arguments if argument.name is not None and argument.name.text == "role")
+        message = f"with `inject: {found['inject']}` the summary is no message of its own, and has no role"
+        c.report("E4504", at, message, help="leave `role` out, or write `inject: Prefix` or `inject: Suffix`")
+        return None
+    if not by:
+        found[SAID] = {argument.name.text for argument in node.arguments if argument.name is not None}
+    return found if legal else None
+
+
+def completed(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """With what it does not say from another one, if it names nobody (M-2.12)."""
+    said = summary.get(SAID)
+    if said is None or SAID in other:
+        return summary
+    held = {name: value for name, value in other.items() if not ("every" in said and name in EVERY or name in said)}
+    return {**held, **{name: value for name, value in summary.items() if name != SAID}}
+
+
+def check_summary(c: Checker, node: ast.MethodCall, summary: dict[str, Any]) -> bool:
+    """Whether somebody makes it."""
+    if SAID not in summary:
+        return True
+    message = "`summary` takes 1 argument without a name, 0 given"
+    c.report("E2006", node.name.span, message, help=f"{SUMMARY_SHAPE}, or name one in `summary` of [memory.defaults]")
+    return False
+
+
+def _by(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
+    if isinstance(value, ast.PathExpr) and isinstance(value.binding, ModelSymbol):
+        found["model"] = value.binding
+        return True
+    c.targets.append(Target("none", result=ERRONEOUS))
+    made = c.infer(value, Expected(Function(PARAMETERS, Open()) if isinstance(value, ast.Closure) else None))
+    c.targets.pop()
+    if made is ERRONEOUS:
+        return False
+    if made == STRING:
+        held = _constant(c, value, STRING, "the name of a summariser of the host", bool)
+        found["host"] = held
+        return held is not FAILED
+    if not (isinstance(made, Function) and made.parameters == PARAMETERS and _gives_text(made.result)):
+        help = "a function `(previous: String, new: Array<Message>) -> String`, a model, or the name of what the host gives"
+        c.report("E4508", value.span, f"`{made}` cannot summarise", help=help)
+        return False
+    found["function"] = StepFunction(value)
+    return True
+
+
+def _gives_text(result: Type) -> bool:
+    inner = generic(result, "Result")
+    text = inner[0] if inner is not None else result
+    return text in (ANY, NEVER) or is_text(text)
+
+
+def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) -> bool:
+    label = name.text
+    if label in WORDS:
+        held: Any = known_word(c, label, WORDS[label], value) or FAILED
+        if held == FROM[0]:
+            return True
+    elif label == "every":
+        return _every(c, value, found)
+    elif label == "max_tokens":
+        held = _constant(c, value, INT, "a constant Int of at least 1", lambda n: n >= 1)
+    elif label == "text":
+        held = _summary_text(c, value)
+    elif label == "prompt":
+        held = _constant(c, value, STRING, "a constant String", bool)
+    else:
+        help = did_you_mean(label, KNOWN_OF_SUMMARY) or listed("arguments", KNOWN_OF_SUMMARY, like=label)
+        c.report("E4502", name.span, f"the step `summary` has no argument `{label}`", help=help)
+        return False
+    if held is FAILED:
+        return False
+    found[label] = held
+    return True
+
+
+def _summary_text(c: Checker, value: ast.Expr) -> Any:
+    """What is shown, with one hole for the summary (M-9.22)."""
+    held = _constant(c, value, STRING, "a constant String", bool)
+    if held is FAILED or held.count(HOLE) == 1:
+        return held
+    message = f"`text` has {held.count(HOLE)} places for the summary, it takes 1"
+    c.report("E4513", value.span, message, help='text: "[Previous conversation summary: {}]"')
+    return FAILED
+
+
+def _every(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
+    """`Evict`, a number of turns, or a duration as a String."""
+    if is_word(value) and isinstance(value, ast.PathExpr) and value.segments[0].text == EVICT:
+        return True
+    type_ = at_module_level(c, value, FREE)
+    held = folded(c, value, "E4004") if type_ in (INT, STRING) else None
+    if type_ is ERRONEOUS or held is FAILED:
+        return False
+    if isinstance(held, int) and held >= 1:
+        found["every_turns"] = held
+        return True
+    ms = milliseconds(held) if isinstance(held, str) else None
+    if ms is None:
+        c.report("E4004", value.span, "`every` is `Evict`, a number of turns, or a duration", help='every: 3, every: "1h"')
+        return False
+    found["every_ms"] = ms
+    return True
+
+
+def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) -> Any:
+    found = at_module_level(c, value, FREE)
+    held = folded(c, value, "E4004") if found == type_ else None
+    if found is ERRONEOUS or held is FAILED:
+        return FAILED
+    if held is None or not legal(held):
+        c.report("E4004", value.span, f"this is {words}", help="write a constant of that kind")
+        return FAILED
+    return held
+
+
+# ----------------------------------------------------------------
 
 COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "attaching", "text", "flag"
 TO_TEXT = Function((STRING,), STRING)

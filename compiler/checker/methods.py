@@ -8,56 +8,62 @@ from __future__ import annotations
 import re
 
 from ...vm.builtins import Row, lookup, method_names
-from .. import ast
 from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitCall
-from ..resolver import everyday
-from ..resolver.memory import WORD_OF_METHOD
-from ..resolver.spelling import did_you_mean, listed
+from ..hints import names
+from ..hints.names import did_you_mean, listed
+from ..hints.types import absent_help, nilable_help
+from ..resolver.patterns import WORD_OF_METHOD
 from ..source import Span
 from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
+from ..syntax import ast
 from ..types import (
-    AGENT_BUILDER,
-    AGENT_REF,
-    ANY,
-    FLOAT,
-    INT,
-    KEYED_MEMORY,
-    MCP_REF,
-    MEMORY,
-    NEVER,
-    NIL,
-    OPEN,
-    STRING,
-    TOOL_REF,
-    Function,
-    Generic,
-    Nilable,
-    Nominal,
-    Type,
-    array,
-    error,
-    result,
-)  # fmt: skip
-from .arguments import infer_all, match_arguments
-from .attaching import check_allowed
-from .builtins import call_row, everyday_method, kind_of
-from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
+    AGENT_BUILDER,  # fmt: skip
+    AGENT_REF,  # fmt: skip
+    ANY,  # fmt: skip
+    FLOAT,  # fmt: skip
+    INT,  # fmt: skip
+    KEYED_MEMORY,  # fmt: skip
+    MCP_REF,  # fmt: skip
+    MEMORY,  # fmt: skip
+    NEVER,  # fmt: skip
+    NIL,  # fmt: skip
+    OPEN,  # fmt: skip
+    STRING,  # fmt: skip
+    TOOL_REF,  # fmt: skip
+    Function,  # fmt: skip
+    Generic,  # fmt: skip
+    Nilable,  # fmt: skip
+    Nominal,  # fmt: skip
+    Type,  # fmt: skip
+    array,  # fmt: skip
+    error,  # fmt: skip
+    result,  # fmt: skip
+)
+from .arguments import call_row, everyday_method, infer_all, kind_of, match_arguments
+from .calls import (
+    Chosen,
+    bounded_methods,
+    bounded_names,
+    check_mutation,
+    formals_of,
+    give_arguments,
+    names_through_traits,
+    one_of,
+    schema_argument,
+    tool_call,
+    trait_methods,
+    value_call,
+)
 from .context import FREE, Checker, Expected, ExpressionRule
-from .emits import answer_in
-from .facts import check_facts, misplaced_word
-from .generics import Instance
-from .impls import find_method, methods_of, require_visible_method
-from .keyed import keyed_method, without_key
-from .memory import check_role, memory_value
-from .memory_learn import check_topic
-from .mismatch import absent_help, nilable_help
-from .open_types import learn, open_local
-from .places import fields_of, root_of
-from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, nilable
+from .declarations import find_method, methods_of, require_visible_method
+from .json_shapes import answer_in
+from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
+from .memory_steps import check_topic
+from .operators import fields_of, root_of
+from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local
 from .signatures import Bindings, signature_of, substitute, unify
 from .tools import tool_of, with_tools
-from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
-from .types import written_type
+from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view")
@@ -231,9 +237,9 @@ def _joined(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
 
 def _written(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
     """A method of another language whose form here holds its receiver and its arguments."""
-    help = everyday.WRITTEN.get((kind_of(receiver), node.name.text, len(node.arguments)))
-    if help is None and node.name.text in everyday.COPIES and not node.arguments and kind_of(receiver) != "Any":
-        help = everyday.COPIED
+    help = names.WRITTEN.get((kind_of(receiver), node.name.text, len(node.arguments)))
+    if help is None and node.name.text in names.COPIES and not node.arguments and kind_of(receiver) != "Any":
+        help = names.COPIED
     if help is None:
         return None
     whole = {"String": "text", "Array": "xs"}.get(kind_of(receiver), "d")
@@ -420,4 +426,3 @@ def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {ast.MethodCall: method_call}
-

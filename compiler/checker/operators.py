@@ -7,15 +7,58 @@ from __future__ import annotations
 
 import re
 
-from .. import ast
-from ..symbols import StructSymbol
-from ..types import ANY, BOOL, BYTES, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
+from ...vm.builtins import lookup, method_names
+from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
+from ..decisions import FieldByName, FieldByPosition, FieldOfError
+from ..hints import names
+from ..hints.names import did_you_mean, listed
+from ..hints.types import absent_help, condition_help, negated_help, number_help
+from ..symbols import ConstSymbol, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
+from ..syntax import ast
+from ..types import (
+    ANY,
+    BOOL,
+    BYTES,
+    ERROR,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    RANGE,
+    STRING,
+    Generic,
+    Nilable,
+    Nominal,
+    Simple,
+    Tuple,
+    Type,
+    Union,
+)
+from .arguments import everyday_method, kind_of
 from .comparisons import comparable, lift
-from .context import FREE, Checker, Expected, ExpressionRule
-from .mismatch import absent_help, condition_help, negated_help, number_help
+from .context import FREE, Checker, Expected, ExpressionRule, private_fields
+from .contexts import refuse_change, slot_in, slot_member
+from .declarations import RECORD_FIELDS, find_method
 from .propagation import cast_fails
-from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
-from .types import written_type
+from .relations import (
+    ERRONEOUS,
+    MISMATCH,
+    NUMBERS,
+    close,
+    convert,
+    fits,
+    generic,
+    is_memory,
+    is_text,
+    join,
+    join_all,
+    learn,
+    learn_from_assignment,
+    nilable,
+    open_local,
+    widen,
+)
+from .types import parts_in, written_type
 
 ARITHMETIC = ("+", "-", "*", "/", "%", "**")
 EQUALITY = ("==", "!=")
@@ -243,4 +286,379 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
     ast.Unary: unary,
     ast.Binary: binary,
     ast.Cast: cast,
+}
+
+
+# ----------------------------------------------------------------
+# Places: fields, elements, indexes; assignment and what may be changed (L-3.6.10, L-3.7, L-3.13, L-5.5).
+
+# ---------------------------------------------------------------- reading
+
+
+def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
+    receiver = _known_receiver(c, node)
+    name = node.name.text
+    found = _member(c, node, receiver, name)
+    if found is not None and node.type_arguments is None:
+        return found
+    if receiver is ERRONEOUS or receiver == NEVER:
+        return receiver
+    return _unknown_field(c, node, receiver, name)
+
+
+def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
+    """The type of a member; fills `node.target`."""
+    if receiver == ANY:
+        node.target = FieldByName(name)
+        return receiver
+    if isinstance(receiver, Generic) and receiver.name == "Memory":
+        return slot_member(c, node, receiver)
+    if isinstance(receiver, Generic) and receiver.name == "Map":
+        key, value = receiver.arguments
+        node.target = FieldByName(name)
+        if not (is_text(key) or key == ANY):
+            return None
+        if node in c.links:
+            return value
+        _warn_of_method(c, node.name)
+        return nilable(value)
+    if not isinstance(receiver, Nominal):
+        return None
+    if receiver.kind == "error":
+        node.target = FieldOfError(name) if receiver == ERROR else FieldByName(name)
+        return error_fields(receiver.name).get(name)
+    fields = fields_of(c, receiver)
+    if name not in fields:
+        return None
+    require_visible(c, c.declared(receiver), node.name)
+    node.target = FieldByPosition(list(fields).index(name))
+    return fields[name]
+
+
+def _warn_of_method(c: Checker, name: ast.Ident) -> None:
+    """`m.len` reads the entry `len` of a Map, mostly where `m.len()` is meant (W0013)."""
+    if lookup("Map", name.text) is not None:
+        text = f"`.{name.text}` without a call reads the entry {name.text!r} of the Map"
+        c.report("W0013", name.span, text, help=f'`.{name.text}()` calls the method; write the entry as `["{name.text}"]`')
+
+
+def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
+    """Fields of a struct, schema or record, in order."""
+    if type_.kind == "record":
+        return RECORD_FIELDS.get(type_.name, {})
+    symbol = c.declared(type_)
+    if not isinstance(symbol, StructSymbol):
+        return {}
+    parts = parts_in(c, symbol, type_)
+    known = c.field_types.get(id(parts))
+    if known is None or known[0] is not parts or len(known[1]) != len(parts):
+        known = (parts, {name: t for name, t, _, _ in parts})
+        if parts is symbol.fields:  # not of one use of a generic struct
+            c.field_types[id(parts)] = known
+    return known[1]
+
+
+def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
+    """E1006 for a field that is private where it is named (L-8.4.1)."""
+    if isinstance(symbol, StructSymbol) and name.text in private_fields(c.modules, symbol, name.span):
+        c.report(
+            "E1006", name.span, f"field `{name.text}` of `{symbol.name}` is private in module `{symbol.home}`",
+            help="declare it `pub`, or offer a function there",
+        )  # fmt: skip
+
+
+def error_fields(family: str) -> dict[str, Type]:
+    """Members of an error value; those of related families read as nil where they are absent (L-3.11.13), and so do those that
+    pipelines add."""
+    members: dict[str, Type] = dict.fromkeys(ADDED_FIELDS, ANY)
+    for other in FAMILIES.values():
+        if is_family(other.name, family) or is_family(family, other.name):
+            members.update(dict.fromkeys(other.all_fields(), ANY))
+    return {**members, "kind": STRING, "variant": Nilable(STRING), "message": STRING}
+
+
+def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type:
+    if isinstance(receiver, Nilable):
+        help: str | None = absent_help(receiver)
+    elif lookup(kind_of(receiver), name) is not None or find_method(c, receiver, name) is not None:
+        help = f"call the method: `{name}()`"
+    else:
+        help = _tool_help(node, name) or absent_help(receiver) or _member_help(c, receiver, name)
+    return c.report("E2010", node.name.span, f"`{receiver}` has no field `{name}`", help=help)
+
+
+def _tool_help(node: ast.FieldAccess, name: str) -> str | None:
+    """The state of a tool is seen within the tool only (O-4.6)."""
+    root = root_of(node.receiver)
+    tool = root.binding if isinstance(root, ast.PathExpr) else None
+    if not isinstance(tool, ToolSymbol):
+        return None
+    known = any(method.name == name for method in tool.arguments)
+    return f"call the method: `{name}(…)`" if known else f"only its methods see its fields: add `pub fn {name}(self)` to the tool"
+
+
+def _member_help(c: Checker, receiver: Type, name: str) -> str | None:
+    """The field or method that has this name in other languages, else the nearest one, else what there is."""
+    members = _member_names(c, receiver)
+    field = next((f for f in names.FIELDS.get(name, ()) if f in members), None)
+    if field is not None and isinstance(receiver, Nominal):
+        return f"use `{field}`"
+    method = everyday_method(receiver, name)
+    if method is not None:
+        return method
+    what = "fields" if isinstance(receiver, Nominal) and receiver.kind != "error" else "methods"
+    return did_you_mean(name, members) or listed(what, members, like=name)
+
+
+def _member_names(c: Checker, receiver: Type) -> list[str]:
+    if isinstance(receiver, Nominal):
+        fields = error_fields(receiver.name) if receiver.kind == "error" else fields_of(c, receiver)
+        return list(fields)
+    return method_names(kind_of(receiver))
+
+
+def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
+    receiver = c.infer(node.receiver)
+    if receiver in (ANY, NEVER):
+        return receiver
+    if isinstance(receiver, Tuple) and node.index < len(receiver.items):
+        return receiver.items[node.index]
+    elements = f"`.0` to `.{len(receiver.items) - 1}`" if isinstance(receiver, Tuple) else "those of tuples only"
+    return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}", help=f"elements are {elements}")
+
+
+def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
+    """The type of the receiver; of a variable whose type is open yet, parts are Any, and stay so where one is written through."""
+    receiver = c.infer(node.receiver)
+    if receiver.is_open and open_local(node.receiver) is not None:
+        receiver = close(receiver)
+        if node in c.links:
+            learn(node.receiver, receiver)
+    return receiver
+
+
+def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+    receiver = _known_receiver(c, node)
+    keys = generic(receiver, "Map")
+    found = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
+    if receiver in (ANY, NEVER) or found is ERRONEOUS:
+        return ERRONEOUS if found is ERRONEOUS else receiver
+    if keys:
+        key = c.coerce(node.index, found, Expected(keys[0], "E2017", "the key"))
+        return ERRONEOUS if key is ERRONEOUS else keys[1]
+    result = _element(receiver, found, node.index)
+    if result is None:
+        return _not_indexable(c, node, receiver, found)
+    return result
+
+
+def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> Type:
+    if isinstance(receiver, Tuple) and isinstance(node.index, ast.IntLiteral):
+        return c.report(
+            "E2017", node.index.span, f"`{receiver}` has no element {node.index.value}",
+            help=f"elements are `0` to `{len(receiver.items) - 1}`",
+        )
+    help = "cast it: `as Int`" if found == FLOAT else "an index is an `Int`" if is_text(found) else None
+    if _element(receiver, INT, node.index) is None:
+        help = absent_help(receiver) or _stored_help(c, node, receiver)
+    return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
+
+
+def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
+    """Stores and collections with keys are asked by methods."""
+    if lookup(kind_of(receiver), "get") is None:
+        if is_memory(receiver):
+            return f"write `{c.text(node.receiver)[1:-1]}.messages()[…]`"
+        return "strings, bytes, arrays, tuples, ranges and maps have elements"
+    what, key = c.text(node.receiver)[1:-1], c.text(node.index)[1:-1]
+    writes = f", write with `{what}.set({key}, …)`" if lookup(kind_of(receiver), "set") is not None else ""
+    return f"read with `{what}.get({key})`{writes}"
+
+
+def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
+    by_int, by_range = found in (INT, ANY, NEVER), found == RANGE
+    items = generic(receiver, "Array")
+    if items:
+        return items[0] if by_int and found != ANY else receiver if by_range else ANY if by_int else None
+    if is_text(receiver):
+        return STRING if by_int or by_range else None
+    if receiver == BYTES:
+        return INT if by_int else BYTES if by_range else None
+    if receiver == RANGE:
+        return INT if by_int else None
+    if isinstance(receiver, Tuple) and by_int:
+        if isinstance(written, ast.IntLiteral):
+            return receiver.items[written.value] if written.value < len(receiver.items) else None
+        return join_all(list(receiver.items)) or ANY
+    return None
+
+
+# ---------------------------------------------------------------- writing
+
+
+def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
+    c.written(node.target)
+    if node.operator == "=":
+        _learn(c, node)
+    target = c.infer(node.target)
+    _check_writable(c, node.target, target)
+    root = root_of(node.target)
+    slot = slot_in(node.target)
+    if slot is None:
+        require_mutable(c, node.target)
+    elif slot is _ungrouped(node.target) and node.operator == "=" and isinstance(slot.target, SlotAccess):
+        target = slot.target.slot.type
+    else:
+        refuse_change(c, slot, node.target, f"`{node.operator}`" if node.operator != "=" else "this assignment")
+    unassignable = slot is None and isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)
+    if target is ERRONEOUS or unassignable:
+        c.infer(node.value)
+        return ERRONEOUS
+    if node.operator == "=":
+        c.value(node.value, Expected(target, place=_described(node.target)))
+        return target
+    found = c.infer(node.value)
+    if found is ERRONEOUS:
+        return ERRONEOUS
+    operator = node.operator.removesuffix("=")
+    result = operator_type(operator, target, found)
+    if result is None:
+        return operand_error(c, node, operator, target, found)
+    if result not in (ANY, NEVER, target):
+        return c.report(
+            "E2001", node.value.span, f"expected `{target}`, found `{result}`: `{operator}` widens the value",
+            help=f"declare the variable `{result}`, or cast the right side: `as {target}`",
+        )
+    return target
+
+
+def _learn(c: Checker, node: ast.Assign) -> None:
+    """An assignment may be what says the type of a variable (L-3.2.8): its value is typed first then."""
+    place = _ungrouped(node.target)
+    whole = place.receiver if isinstance(place, (ast.Index, ast.FieldAccess)) else place
+    if open_local(whole) is not None:
+        key = c.infer(place.index) if isinstance(place, ast.Index) else None
+        learn_from_assignment(place, key, c.infer(node.value))
+
+
+def _described(target: ast.Expr) -> str:
+    inner = _ungrouped(target)
+    if isinstance(inner, ast.PathExpr):
+        return f"`{inner.segments[-1].text}`"
+    return f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else ""
+
+
+def _ungrouped(node: ast.Expr) -> ast.Expr:
+    while isinstance(node, ast.GroupExpr):
+        node = node.inner
+    return node
+
+
+def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
+    """Slices and characters of a String are no places (L-5.5.1)."""
+    inner = _ungrouped(target)
+    if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
+        receiver = inner.receiver.type
+        if is_text(receiver) or receiver in (RANGE, BYTES) or inner.index.type == RANGE:
+            c.report(
+                "E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned",
+                help=_whole_help(c, inner, receiver),
+            )
+
+
+def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
+    """The assignment of the whole, for one character of a String."""
+    text = c.operand(place.receiver, "s")
+    if is_text(receiver) and isinstance(place.index, ast.IntLiteral):
+        at = place.index.value
+        return f'write `{text} = {text}[..{at}] + "…" + {text}[{at + 1}..]`'
+    return "make a new value and assign the whole"
+
+
+def root_of(place: ast.Expr) -> ast.Expr:
+    """The expression a chain of `.field`, `.N` and `[index]` begins with."""
+    while True:
+        if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
+            place = place.receiver
+        elif isinstance(place, ast.GroupExpr):
+            place = place.inner
+        else:
+            return place
+
+
+def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
+    """Assignment to `place`, or a change of it by the method `by`, needs a `mut` root (L-3.13.1, L-3.13.2)."""
+    slot = slot_in(place)
+    if slot is not None:
+        refuse_change(c, slot, place, f"`{by}`")
+        return
+    root = root_of(place)
+    if not isinstance(root, ast.PathExpr):
+        return
+    direct = by is None and _ungrouped(place) is root
+    name = root.segments[-1].text
+    match root.binding:
+        case Local():
+            _require_local(c, place, root.binding, direct, by)
+        case None:
+            return
+        case ConstSymbol():
+            help = f"copy it first: `let mut x = {name};`"
+            c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant", help=help)
+        case _ if direct:
+            c.report("E2034", place.span, f"`{name}` is a declaration, not a variable", help="declare a variable with `let mut`")
+
+
+def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: str | None) -> None:
+    _warn_copied(c, place, local)
+    if local.mutable or (direct and local.deferred):
+        local.changed = True
+        return
+    help = _mutable_help(c, local)
+    if local.name == "self":
+        _self_is_immutable(c, place, direct, by)
+        return
+    if direct:
+        c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
+        return
+    inner = _ungrouped(place)
+    written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "assigning an element"
+    change = f"`{by}`" if by else written
+    c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
+
+
+def _warn_copied(c: Checker, place: ast.Expr, local: Local) -> None:
+    """A task changes its own copy of what it captures (O-6.8)."""
+    scope = c.function_target.scope
+    while scope is not None and scope is not local.scope:
+        if scope.copies:
+            message = f"this changes the task's copy of `{local.name}`"
+            c.report("W0404", place.span, message, help="give the new value as the result of the task")
+            return
+        scope = scope.parent
+
+
+def _mutable_help(c: Checker, local: Local) -> str:
+    """How to get a mutable variable in place of this one."""
+    place = local.declared_at
+    if not isinstance(place, ast.BindPattern):
+        return f"copy it first: `let mut {local.name} = {local.name};`"
+    before = c.sources[place.span.file].text[: place.span.start].rstrip()[-4:]
+    if before.endswith("for"):
+        return f"write `for mut {local.name} in …`"
+    return f"declare it `let mut {local.name}`" if before.endswith("let") else f"write `mut {local.name}` in the pattern"
+
+
+def _self_is_immutable(c: Checker, place: ast.Expr, direct: bool, by: str | None) -> None:
+    inner = _ungrouped(place)
+    written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
+    change = f"`{by}`" if by else written
+    c.report("E2036", place.span, f"{change} changes `self`", help="take `mut self`")
+
+
+PLACE_RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.FieldAccess: field_access,
+    ast.TupleAccess: tuple_access,
+    ast.Index: index,
+    ast.Assign: assign,
 }

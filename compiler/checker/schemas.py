@@ -6,18 +6,17 @@ know: validation, JSON Schema.
 
 from __future__ import annotations
 
-from .. import ast
 from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
+from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
 from .context import Checker, Expected
+from .contexts import check_old_names, old_name
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
-from .generics import parts_in
-from .lookalikes import quoted_type
-from .old_names import check_old_names, old_name
+from .prompts import quoted_type
 from .relations import ERRONEOUS, generic, is_text
-from .types import written_type
+from .types import parts_in, written_type
 
 MODES = ("partial", "coerce")
 

@@ -27,8 +27,7 @@ from ..types import (
     Type,
     error,
 )
-from .implementing import implementations_of, replaced
-from .relations import MISMATCH, convert, is_complete, nilable
+from .relations import MISMATCH, convert, implementations_of, is_complete, nilable, replaced
 
 Bindings = dict[str, Type]
 

@@ -1,31 +1,68 @@
-"""Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
-
-Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named`, `with_tools` and, for MCP servers, their parts. Must not
-know: how a tool is run.
+"""Tools and what stands for them: descriptions, parameters, lists of tools; hashmaps and ledgers as tools; mocks, tests and
+scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from ...vm.builtins import Row
-from ...vm.schema import tool_name
-from .. import ast
+from ...vm.bytecode.shape import TOOL_METHODS
+from ...vm.schema import RESPOND, STORE_METHODS, store_name, tool_name
+from ...vm.values.errors import FAULTS
 from ..decisions import BuiltinCall
-from ..resolver.spelling import did_you_mean, listed
+from ..fields import TEXT
+from ..hints.names import did_you_mean, listed
 from ..source import Span
-from ..symbols import FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
-from ..types import ANY, KEYED_MEMORY, MCP_REF, NEVER, OPEN, TOOL_REF, Nilable, Nominal, Type
-from .arguments import infer_all
-from .attaching import refuse_attaching
-from .builtins import call_row
+from ..symbols import (
+    AgentSymbol,
+    BuiltinSymbol,
+    FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
+    McpSymbol,
+    MemorySymbol,
+    ModelSymbol,
+    Offering,
+    StructSymbol,
+    TestInfo,
+    ToolSymbol,
+)
+from ..syntax import ast
+from ..types import (
+    ANY,
+    KEYED_MEMORY,
+    LEDGER,
+    MCP_REF,
+    NEVER,
+    OPEN,
+    STRING,
+    TOOL_REF,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Simple,
+    Tuple,
+    Type,
+    array,
+    map_,
+)
+from .arguments import call_row, infer_all
 from .config import check_value, duplicates, unknown_key
 from .context import FREE, Checker, Expected
-from .declarations import at_module_level, folded
-from .decorators import check_decorators
-from .fields import TEXT
-from .json_sizes import check_size
-from .keyed import without_key
+from .declarations import FAILED, at_module_level, folded
+from .decorators import Checked, check_decorators
+from .json_shapes import check_size
+from .memory import refuse_attaching, without_key
 from .relations import ERRONEOUS, generic, is_memory
 from .schemas import fold_nested_defaults, without_json
+from .types import written_type
+
+# ----------------------------------------------------------------
+# Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
+#
+# Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named`, `with_tools` and, for MCP servers, their parts.
 
 LONGEST_WIRE_NAME = 64
 
@@ -260,3 +297,433 @@ def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
         return True
     c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
     return False
+
+
+# ----------------------------------------------------------------
+# Scripted replies of mocks, as far as they are written out: the tools they call, the errors they name (O-8.21, O-8.22).
+#
+# Hands on `check_script`. What is computed is known only when the test runs.
+
+
+def check_script(c: Checker, field: str, value: ast.Expr) -> None:
+    """One field of a mock of a model: `tool_calls`, `error`, `response` or `responses`."""
+    while isinstance(value, ast.GroupExpr):
+        value = value.inner
+    if field == "error" and isinstance(value, ast.StringLiteral):
+        _check_error(c, value)
+    elif field == "tool_calls" and isinstance(value, ast.ArrayExpr):
+        for call in value.items:
+            for name in _entries(call, "tool"):
+                _check_call(c, name)
+    elif field == "responses" and isinstance(value, ast.ArrayExpr):
+        for reply in value.items:
+            check_script(c, "response", reply)
+    elif field == "response":
+        for part in ("tool_calls", "error"):
+            for given in _entries(value, part):
+                check_script(c, part, given)
+
+
+def _entries(value: ast.Expr, key: str) -> Iterator[ast.Expr]:
+    """What a map that is written out holds under a key."""
+    while isinstance(value, ast.GroupExpr):
+        value = value.inner
+    if isinstance(value, ast.MapExpr):
+        for entry in value.entries:
+            if isinstance(entry.key, ast.StringLiteral) and entry.key.value == key:
+                yield entry.value
+
+
+def _check_error(c: Checker, value: ast.StringLiteral) -> None:
+    """Another text is the message of `AgentError::Failed`; one that is nearly a kind was hardly meant so."""
+    near = None if value.value in FAULTS else did_you_mean(value.value, FAULTS)
+    if near is not None:
+        message = f"`{value.value}` is no kind of error: it is the message of `AgentError::Failed`"
+        c.report("W0406", value.span, message, help=near)
+
+
+def _check_call(c: Checker, name: ast.Expr) -> None:
+    """E4003 for what a program cannot offer."""
+    if not isinstance(name, ast.StringLiteral) or name.value == RESPOND:
+        return
+    called = name.value.replace(".", "__")
+    if any(_offers(symbol, called) for symbol in c.offering):
+        return
+    owner, _, method = called.rpartition("__")
+    names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.offering}
+    every = [shown for methods in names.values() for shown in methods]
+    help = did_you_mean(f"{owner}.{method}", every) or listed(f"the tools of `{owner}`", names.get(owner, ()))
+    c.report(
+        "E4003", name.span, f"nothing of the program offers the tool `{name.value}`",
+        help=help or "write `T.method`; a call that nothing offers, on purpose, takes its name from a variable",
+    )  # fmt: skip
+
+
+def _offers(symbol: Offering, called: str) -> bool:
+    """Whether a model calls something of it by this name. A scope of a store and a part of a memory begin with its name; of a
+    server without signatures only the run knows the tools."""
+    if isinstance(symbol, McpSymbol) and not symbol.methods:
+        return called.startswith(tool_name(symbol.name, ""))
+    if isinstance(symbol, (ToolSymbol, McpSymbol)):
+        return any(tool_name(symbol.name, method) == called for method in _methods(symbol))
+    owner, _, method = called.rpartition("__")
+    return method in _methods(symbol) and (owner == symbol.name or owner.startswith(f"{symbol.name}_"))
+
+
+def _methods(symbol: Offering) -> Sequence[str]:
+    if isinstance(symbol, (ToolSymbol, McpSymbol)):
+        return [method.name for method in symbol.arguments]
+    return TOOL_METHODS if isinstance(symbol, MemorySymbol) else STORE_METHODS
+
+
+# ----------------------------------------------------------------
+# A hashmap, a ledger or a scope of one as the memory of a model: it offers tools (O-1.40, O-4.22).
+#
+# Hands on `offers_tools`.
+
+LONGEST_METHOD = max(STORE_METHODS, key=len)
+PARTS = ("key", "value")
+
+
+def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
+    """Whether the value names a store, or a scope of one by constant prefixes; the model has its tools then."""
+    scope: list[str] = []
+    at = value
+    while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
+        prefix = at.arguments[0].value
+        if not isinstance(prefix, ast.StringLiteral):
+            return False
+        scope.insert(0, prefix.value)
+        at = at.receiver
+    store = at.binding if isinstance(at, ast.PathExpr) else None
+    if not isinstance(store, (HashMapSymbol, LedgerSymbol)):
+        return False
+    model.store, model.scope = store, scope
+    check_wire_name(c, tool_name(store_name(store.name, scope), LONGEST_METHOD), value.span)
+    if isinstance(store, HashMapSymbol) and store.entry is None and isinstance(store.type, Generic):
+        _declare_entry(c, store, value)
+    return True
+
+
+def _declare_entry(c: Checker, store: HashMapSymbol, value: ast.Expr) -> None:
+    """Key and value as parameters that a model gives."""
+    assert isinstance(store.type, Generic)
+    entry = StructSymbol(store.name, _store_as_schema(store, value), Nominal("schema", ""), [])
+    for name, type_ in zip(PARTS, store.type.arguments, strict=True):
+        offending = without_json(c, type_)
+        if offending is not None:
+            what = f"`{offending}` has no JSON form: a model cannot use the hashmap `{store.name}`"
+            c.report("E4020", value.span, what, help="keep values in it that a schema can hold, or write a tool of your own")
+            return
+        check_size(c, type_, value.span)
+        entry.fields.append((name, type_, None, False))
+    fold_nested_defaults(c, entry)
+    store.entry = entry
+
+
+def _store_as_schema(store: HashMapSymbol, value: ast.Expr) -> ast.Schema:
+    span = value.span
+    name = ast.Ident(span=span, text=store.name)
+    fields = [
+        ast.Field(
+            span=span, name=ast.Ident(span=span, text=part), type=ast.NamedType(span=span, path=[name], arguments=None),
+            default=None, doc=f"the {part} of an entry",
+        )
+        for part in PARTS
+    ]  # fmt: skip
+    return ast.Schema(span=span, name=name, type_parameters=[], fields=fields)
+
+
+# ----------------------------------------------------------------
+# Declarations of hashmaps and ledgers (O-5.1, O-5.12, O-5.14).
+#
+# Hands on `declare_hashmap` and `check_store`.
+
+HASHMAP_FORM = "hashmap h: HashMap<String, Int> = HashMap::new();"
+LEDGER_FORM = "ledger l: Ledger = Ledger::new();"
+FORMS = {"HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_FORM, "LedgerRef": LEDGER_FORM}
+
+
+def store_help(name: str) -> str:
+    """For a constructor inside a function."""
+    local = "; a Map of this function alone is `let mut m = {};`" if name in ("HashMap", "HashMapRef") else ""
+    return f"at the top of the file, outside of functions: `{FORMS[name]}`{local}"
+
+
+DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
+
+
+def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:
+    """Its type, before any body uses it."""
+    node = symbol.declaration
+    declared = written_type(c, node.type)
+    if generic(declared, "HashMap") is None:
+        if declared is not ERRONEOUS:
+            c.report("E2001", node.type.span, f"expected `HashMap`, found `{declared}`", help=HASHMAP_FORM)
+        declared = ERRONEOUS
+    symbol.type = declared
+
+
+def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
+    node = symbol.declaration
+    if isinstance(symbol, LedgerSymbol):
+        declared = written_type(c, node.type)
+        if declared != LEDGER and declared is not ERRONEOUS:
+            c.report("E2001", node.type.span, f"expected `Ledger`, found `{declared}`", help=LEDGER_FORM)
+        _constructor(c, node.value, "Ledger", LEDGER_FORM)
+        return
+    value = _inner(node.value)
+    if isinstance(value, ast.MethodCall) and value.name.text == "with_persistence":
+        _constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
+        symbol.path = _path(c, value)
+        _storable(c, node, symbol.type)
+    else:
+        _constructor(c, value, "HashMap", HASHMAP_FORM)
+
+
+def _inner(node: ast.Expr) -> ast.Expr:
+    while isinstance(node, ast.GroupExpr):
+        node = node.inner
+    return node
+
+
+def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
+    node = _inner(node)
+    if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr):
+        binding = node.callee.binding
+        if isinstance(binding, BuiltinSymbol) and binding.name in (f"{owner}::new", f"{owner}Ref::new"):
+            if node.arguments:
+                c.report(
+                    "E2006", node.callee.span, f"`{owner}::new` takes 0 arguments, {len(node.arguments)} given",
+                    help="write `()`",
+                )
+            return
+    c.report("E4004", node.span, f"a {owner.lower()} begins with `{owner}::new()`", help=form)
+
+
+def _path(c: Checker, call: ast.MethodCall) -> str | None:
+    """The file: a constant String, so that tools see from outside what a program wants (O-10.21)."""
+    if len(call.arguments) != 1 or call.arguments[0].name is not None:
+        c.report(
+            "E2006", call.name.span, f"`with_persistence` takes 1 argument, {len(call.arguments)} given",
+            help='write `.with_persistence("data.json")`',
+        )
+        return None
+    value = call.arguments[0].value
+    found = at_module_level(c, value, Expected(STRING, "E2009", "parameter `path`"))
+    path = folded(c, value, "E4004") if found == STRING else FAILED
+    return path if isinstance(path, str) else None
+
+
+def _storable(c: Checker, node: ast.Store, type_: Type) -> None:
+    """A file holds what JSON can hold (O-5.12)."""
+    entry = generic(type_, "HashMap")
+    if entry is None:
+        return
+    if entry[0] == ANY:
+        c.report(
+            "E4004", node.type.span, "a hashmap with a file needs keys of type String, Int or Bool",
+            help="declare it `HashMap<String, …>`, or drop `with_persistence`",
+        )
+    if not _has_json_form(entry[1]):
+        c.report(
+            "E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no file can hold it",
+            help="store a struct, schema or type that JSON has, or drop `with_persistence`",
+        )
+
+
+def _has_json_form(type_: Type) -> bool:
+    match type_:
+        case Simple():
+            return type_.name in DATA
+        case Generic():
+            return type_.name not in ("Task", "HashMap") and all(map(_has_json_form, type_.arguments))
+        case Tuple():
+            return all(map(_has_json_form, type_.items))
+        case Nilable():
+            return _has_json_form(type_.inner)
+        case Nominal():
+            return type_.kind != "error"
+    return not isinstance(type_, Function)
+
+
+# ----------------------------------------------------------------
+# Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`, and `check_free_answer` for answers without a signature.
+
+
+def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None:
+    """A value for every call of a method, or a closure called with its arguments (O-8.13)."""
+    methods = {method.name: method for method in tool.arguments}
+    for entry in node.config:
+        method = methods.get(entry.key.text)
+        if isinstance(tool, McpSymbol) and not tool.methods:
+            check_free_answer(c, entry.value, map_(STRING, ANY))
+        elif method is None:
+            unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
+            c.infer(entry.value)
+        else:
+            _check_answer(c, entry.key.text, entry.value, method)
+
+
+def check_free_answer(c: Checker, value: ast.Expr, taken: Type) -> None:
+    """Where no signature is: a closure takes one value, of a server the arguments as a Map, of an emit the payload."""
+    found = c.infer(value, Expected(Function((taken,), ANY)) if isinstance(value, ast.Closure) else Expected())
+    if isinstance(found, Function) and len(found.parameters) != 1:
+        message = f"what answers takes 1 argument, not {len(found.parameters)}"
+        c.report("E4004", value.span, message, help="write `|given| …`, or `|_| …`")
+
+
+def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol) -> None:
+    parameters = method.parameters[1:] if method.takes_self else method.parameters
+    if isinstance(value, ast.Closure):
+        wanted = Function(tuple(parameters), ANY)
+        found = c.infer(value, Expected(wanted))
+        if found is not ERRONEOUS and len(value.parameters) == len(parameters):
+            c.coerce(value, found, Expected(wanted, "E4004", f"`{name}`"))
+        elif found is not ERRONEOUS:
+            message = f"`{name}` takes {len(parameters)} arguments, the closure {len(value.parameters)}"
+            names = [p.name.text for p in method.declaration.parameters[method.takes_self :]]
+            c.report("E4004", value.span, message, help=f"write `|{', '.join(names)}| …`")
+        return
+    sides = generic(method.result, "Result")
+    found = c.infer(value, Expected(method.result))
+    if found is ERRONEOUS or generic(found, "Result") or not sides:
+        c.coerce(value, found, Expected(method.result, "E4004", f"`{name}`"))
+    else:
+        c.coerce(value, found, Expected(sides[0], "E4004", f"`{name}`"))
+
+
+# ----------------------------------------------------------------
+# Tests and mocks: where they stand, what they take (O-8.1 to O-8.14).
+
+# What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run
+# checks (O-8.19 to O-8.22).
+ANSWER_FIELDS: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING}
+AGENT_MOCK = {**ANSWER_FIELDS, "messages": array(map_(STRING, ANY))}
+MODEL_MOCK = {**ANSWER_FIELDS, "tool_calls": array(ANY)}
+ANSWERS = ("response", "responses", "error", "messages")
+
+
+def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
+    """Notes what `@test` and `@expect_fail` say; E4070, E4071."""
+    given = dict(decorators)
+    node = symbol.declaration
+    if "test" not in given:
+        if "expect_fail" in given:
+            at = next(d.span for d in node.decorators if d.name.text == "expect_fail")
+            c.report("E4071", at, "`@expect_fail` stands without `@test`", help="write `@test` too")
+        return
+    written = given["test"].get("cases")
+    if (node.parameters and written is None) or node.result is not None or node.type_parameters:
+        what = "a result type" if node.result is not None else "type parameters" if node.type_parameters else "parameters"
+        example = ", ".join("…" for _ in node.parameters)
+        example = f"({example})" if len(node.parameters) > 1 else example
+        with_cases = f"say what they are: `@test(cases: [{example}])`"
+        help = with_cases if what == "parameters" else f"write `fn {symbol.name}() {{ … }}`"
+        c.report("E4070", node.name.span, f"the test `{symbol.name}` has {what}", help=help)
+    description = str(given["test"].get("description", symbol.name))
+    part = given.get("expect_fail", {}).get("part")
+    symbol.test = TestInfo(description, "expect_fail" in given, None if part is None else str(part))
+    if isinstance(written, ast.Expr):
+        symbol.test.cases = list(_cases(c, symbol, written))
+
+
+def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tuple[str, list[ast.Expr]]]:
+    """Of each case its text and its arguments; E4009 for what is no list of them, E4070 without parameters (O-8.26)."""
+    parameters = symbol.declaration.parameters
+    if not isinstance(written, ast.ArrayExpr) or not written.items:
+        message = "`cases` is an array literal of at least one case"
+        c.report("E4009", written.span, message, help="write `cases: [(1, 2), (3, 4)]`")
+        return
+    if not parameters:
+        help = f"write `fn {symbol.name}(x: Int) {{ … }}`, or drop `cases`"
+        c.report("E4070", written.span, f"the test `{symbol.name}` has cases and no parameters", help=help)
+        return
+    for item in written.items:
+        arguments = item.items if isinstance(item, ast.TupleExpr) and len(parameters) > 1 else [item]
+        if len(arguments) != len(parameters):
+            message = f"the case has {_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
+            help = "write `(" + ", ".join(parameter.name.text for parameter in parameters) + ")`"
+            c.report("E4009", item.span, message, help=help)
+            continue
+        for parameter, type_, argument in zip(parameters, symbol.parameters, arguments, strict=True):
+            at_module_level(c, argument, Expected(type_, "E2009", f"`{parameter.name.text}`"))
+            folded(c, argument, "E4009")
+        yield _text(c, item), arguments
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
+
+
+def _text(c: Checker, item: ast.Expr) -> str:
+    """As it is written, on one line."""
+    source = c.sources[item.span.file].text
+    return " ".join(source[item.span.start : item.span.end].split())
+
+
+def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:
+    """E4073: only the test runner calls tests (O-8.4)."""
+    if symbol.is_test:
+        c.report("E4073", span, f"`{symbol.name}` is a test; nothing calls it", help="move what is shared into a function")
+
+
+def answers_emits(node: ast.Mock) -> bool:
+    """Whether it stands in for the host that answers awaited emits (O-8.27)."""
+    return isinstance(node.target, BuiltinSymbol) and node.target.name == "emit"
+
+
+def mock(c: Checker, node: ast.Mock) -> None:
+    """O-8.14: a statement of tests, for a model, an agent, a tool or the host."""
+    name = node.name.text
+    fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
+    if not any(target.test for target in c.targets):
+        c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
+    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)) and not answers_emits(node):
+        help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool, mcp server, or `emit`"
+        c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
+    duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
+    if isinstance(node.target, (ToolSymbol, McpSymbol)):
+        check_mock(c, node, node.target)
+        return
+    if answers_emits(node):
+        for entry in node.config:
+            check_free_answer(c, entry.value, ANY)
+        return
+    for entry in node.config:
+        _entry(c, f"mock `{name}`", entry, fields)
+        check_script(c, entry.key.text, entry.value)
+    answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
+    if len(answers) > 1:
+        one, other = list(answers.values())[:2]
+        c.report(
+            "E4001", other.span, f"`{other.text}` and `{one.text}` exclude each other", first=one.span,
+            help="keep one of the two",
+        )
+    elif not node.config:
+        help = "give one of " + ", ".join(f"`{field}`" for field in fields)
+        c.report("E4002", node.name.span, f"mock `{name}` says nothing", help=help)
+
+
+def _entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
+    key = entry.key.text
+    if key not in fields:
+        unknown_key(c, owner, entry.key, fields)
+        c.infer(entry.value)
+        return
+    wanted = fields[key]
+    if wanted is not None:
+        c.value(entry.value, Expected(wanted, "E4004", f"`{key}`"))
+        return
+    found = c.infer(entry.value, Expected(map_(STRING, ANY)) if isinstance(entry.value, ast.MapExpr) else FREE)
+    if found is not ERRONEOUS and not _may_be_scripted(found):
+        c.report(
+            "E4004", entry.value.span, f"`{key}` is a String or a Map, found `{found}`",
+            help="write the text of the reply, or `{ \"text\": \"…\" }`",
+        )
+
+
+def _may_be_scripted(found: Type) -> bool:
+    if isinstance(found, Generic):
+        return found.name == "Map"
+    return found in (STRING, ANY)

@@ -5,24 +5,74 @@ Hands on `written_type`. Must not know: expressions. Aliases and nominal symbols
 
 from __future__ import annotations
 
-from .. import ast, types
-from ..resolver.predeclared import LIBRARY_TYPES, TYPES
-from ..resolver.scopes import ErroneousSymbol
+from collections.abc import Sequence
+
+from .. import types
+from ..resolver.names import LIBRARY_TYPES, TYPES
+from ..resolver.state import ErroneousSymbol
+from ..source import Span
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
     ContextSymbol,
     EnumSymbol,
     ErrorFamilySymbol,
+    FunctionSymbol,
     StructSymbol,
     TraitSymbol,
     TypeParameterSymbol,
+    VariantSymbol,
 )
-from ..types import ANY, BOOL, BYTES, INT, NIL, STRING, Generic, Simple, Type, Union
-from .bounds import require_bounds
-from .context import Checker
-from .relations import ERRONEOUS, nilable
-from .signatures import opened, substitute
+from ..syntax import ast
+from ..types import ANY, BOOL, BYTES, INT, NEVER, NIL, OPEN, STRING, Generic, Nominal, Simple, Type, Union
+from .arguments import Matched, hints_of, infer_arguments
+from .context import Checker, Expected, WaitingBounds
+from .relations import ERRONEOUS, close, implements, is_complete, nilable, replaced_in
+from .signatures import Bindings, Formal, opened, substitute, unify
+
+# ----------------------------------------------------------------
+# Bounds of type parameters against type arguments (L-3.9.3): E2026.
+#
+# Hands on `require_bounds`, `settle_bounds`.
+
+
+def require_bounds(
+    c: Checker, owner: str, parameters: Sequence[TypeParameterSymbol], found: Sequence[Type], span: Span
+) -> None:
+    """E2026 for each type argument that does not implement what its parameter asks for. While types are declared the question
+    waits until all impls are known."""
+    if c.waiting_bounds is not None:
+        c.waiting_bounds.append(WaitingBounds(owner, parameters, found, span))
+        return
+    pairs = [(own(p), type_) for p, type_ in zip(parameters, found, strict=False)]
+    bindings = {parameter.unique_name: type_ for parameter, type_ in pairs}
+    for parameter, type_ in pairs:
+        for bound in parameter.facts.bounds:
+            wanted = replaced_in(bound, bindings)
+            if type_ not in (ANY, NEVER) and is_complete(type_) and not implements(type_, wanted):
+                message = f"`{type_}` does not implement `{wanted}`, which `{parameter}` of `{owner}` asks for"
+                c.report("E2026", span, message, help=_help(type_, wanted))
+
+
+def settle_bounds(c: Checker) -> None:
+    waiting, c.waiting_bounds = c.waiting_bounds or [], None
+    for one in waiting:
+        require_bounds(c, one.owner, one.parameters, one.found, one.span)
+
+
+def own(parameter: TypeParameterSymbol) -> Nominal:
+    """What a type parameter is inside its declaration."""
+    assert isinstance(parameter.type, Nominal)
+    return parameter.type
+
+
+def _help(found: Type, bound: Nominal) -> str:
+    if isinstance(found, Nominal) and found.kind == "parameter":
+        return f"declare `<{found}: {bound}>`"
+    return f"write `impl {bound} for {found} {{ … }}`"
+
+
+# ----------------------------------------------------------------
 
 RECORDS = {
     t.name: t
@@ -191,3 +241,139 @@ def check_key_type(c: Checker, node: ast.Node, type_: Type) -> None:
     """Keys are String, Int, Bool, Bytes, a string union or Any (L-3.1.5)."""
     if not usable_key(type_):
         c.report("E2019", node.span, f"`{type_}` cannot be a key", help="use String, Int or Bool")
+
+
+# ----------------------------------------------------------------
+# Generic declarations: what their parts are for given type arguments, and type arguments found at calls (L-3.2.6, L-3.9).
+#
+# Hands on `parts_in`, `shape_in`, `Instance`, `written_arguments`.
+
+Parts = list[tuple[str, Type, ast.Expr | None, bool]]
+
+
+def shape_in(c: Checker, own: Type, type_: Type) -> Type:
+    """A declared generic type as it can occur in a value of `type_`: with the same type arguments, or with Any for each."""
+    if not isinstance(own, Nominal) or not own.arguments:
+        return own
+    if isinstance(type_, Nominal) and type_.bare == own.bare:
+        return type_
+    return own.of((ANY,) * len(own.arguments))
+
+
+def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:
+    """Fields of a struct or payload of a variant, in a value of this type."""
+    declared = symbol.enum if isinstance(symbol, VariantSymbol) else symbol
+    names = [parameter.name for parameter in declared.type_parameters]
+    if not names:
+        return symbol.fields
+    shape = shape_in(c, declared.type, type_)
+    assert isinstance(shape, Nominal)
+    bindings = dict(zip(names, shape.arguments, strict=True))
+    return [
+        (name, substitute(opened(part, names), bindings), default, left_out)
+        for name, part, default, left_out in symbol.fields
+    ]
+
+
+class Instance:
+    """One use of something generic: the type arguments found so far."""
+
+    __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints")
+
+    def __init__(self, c: Checker, name: str, parameters: Sequence[TypeParameterSymbol]) -> None:
+        self.checker = c
+        self.name = name
+        self.parameters = parameters
+        self.names = [parameter.name for parameter in parameters]
+        self.bindings: Bindings = {}
+        self.hints: Bindings = {}
+
+    def open(self, type_: Type) -> Type:
+        return opened(type_, self.names)
+
+    def explicit(self, names: Sequence[str], given: Sequence[Type], span: Span) -> None:
+        """Written type arguments give all of them (E2028)."""
+        if len(given) != len(names):
+            plural = "" if len(names) == 1 else "s"
+            self.checker.report(
+                "E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(given)} given",
+                help=f"write `{self.name}<{', '.join(names)}>`",
+            )
+            self.bindings.update(dict.fromkeys(names, ERRONEOUS))
+            return
+        self.bindings.update(zip(names, given, strict=True))
+
+    def expect(self, result: Type, expected: Expected) -> None:
+        """What the surroundings say about the result."""
+        self.hints = hints_of(self.open(result), expected)
+
+    def meet(self, formal: Type, found: Type) -> None:
+        unify(self.open(formal), found, self.bindings)
+
+    def meet_hinted(self, formal: Type, found: Type) -> None:
+        """The same where what is expected is preferred if the found type converts to it."""
+        unify(self.open(formal), found, self.bindings, self.hints)
+
+    def arguments(self, formals: Sequence[Formal], matched: Matched) -> None:
+        """Types the given arguments and converts them; defaults say nothing about type arguments."""
+        given = [
+            (Formal(formal.name, self.open(formal.type), True), value)
+            for formal, value in zip(formals, matched.values, strict=True)
+            if value is not None
+        ]
+        values: list[ast.Expr | None] = [value for _, value in given]
+        infer_arguments(
+            self.checker, [formal for formal, _ in given], Matched(values, list(range(len(values)))), self.bindings, self.hints
+        )
+        self.settle()
+
+    def settle(self) -> None:
+        for name, hint in self.hints.items():
+            if is_complete(hint):
+                self.bindings.setdefault(name, hint)
+
+    def require_all(self, span: Span, help: str) -> None:
+        """E2029 for what stays open."""
+        for name in self.names:
+            if name not in self.bindings:
+                self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)
+                self.bindings[name] = ERRONEOUS
+
+    def require_bounds(self, span: Span) -> None:
+        """E2026 for what was found."""
+        found = [self.bindings.get(name, ANY) for name in self.names]
+        require_bounds(self.checker, self.name, self.parameters, found, span)
+
+    def hinted(self, type_: Type) -> Type:
+        """A type of the declaration with what was found or is expected so far."""
+        return substitute(self.open(type_), {**self.hints, **self.bindings})
+
+    def type(self, type_: Type) -> Type:
+        """A type of the declaration with what was found; the rest is open."""
+        return substitute(self.open(type_), self.bindings)
+
+    def closed(self, type_: Type) -> Type:
+        return close(self.type(type_))
+
+    @property
+    def is_open(self) -> bool:
+        return any(self.bindings.get(name, OPEN) == OPEN for name in self.names)
+
+
+def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, instance: Instance) -> None:
+    """`f<Int>` gives the type arguments of the function, `T<Int>::f` those of its type."""
+    if node.type_arguments is None:
+        return
+    given = [written_type(c, argument) for argument in node.type_arguments]
+    if node.member is None or symbol.owner is None:
+        instance.explicit([parameter.name for parameter in symbol.type_parameters], given, node.span)
+        return
+    target = symbol.owner.target
+    if isinstance(symbol.owner, TraitSymbol):
+        return  # a default: the type it is called for is that of the impl
+    wanted = target.arguments if isinstance(target, (Nominal, Generic)) else ()
+    if len(given) != len(wanted):
+        instance.explicit(["_"] * len(wanted), given, node.span)
+        return
+    for formal, type_ in zip(wanted, given, strict=True):
+        instance.meet(formal, type_)

@@ -6,10 +6,10 @@ Must not know: what is called.
 
 from __future__ import annotations
 
-from .. import ast, symbols
+from .. import symbols
+from ..syntax import ast
 from . import places
-from .generator import Generator, is_plain, static_type
-from .interference import root_of
+from .generator import Generator, is_plain, root_of, static_type
 
 Arguments = list[ast.Expr | None]
 

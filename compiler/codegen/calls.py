@@ -5,22 +5,231 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...vm.builtins import FUNCTIONS, Row, lookup
-from ...vm.builtins.std import STD_PREFIX, std_row
-from ...vm.builtins.table import takes_receiver
-from ...vm.bytecode.memory_steps import VALUE
-from .. import ast, decisions, symbols
+from ...vm.builtins.modules import STD_PREFIX, methods_named, std_row, takes_receiver
+from ...vm.bytecode import image as im
+from ...vm.bytecode.shape import VALUE
+from .. import decisions, symbols
 from .. import types as t
+from ..syntax import ast
 from . import places
-from .arguments import is_simple, push_arguments
+from .arguments import Arguments, into_numbered_slots, into_slots, is_simple, load_slots, push_arguments, receive
 from .constants import emit_constant
-from .generator import Generator, effect_of, static_type, value_of
-from .interference import root_of
-from .methods import declared_method, dynamic_call, tool_method, trait_method
-from .schemas import schema_number
+from .emitter import Label
+from .expressions import parse_as
+from .functions import enter, finish, leave, race
+from .generator import Generator, effect_of, root_of, static_type, value_of
+from .module import trait_site
+from .schemas import schema_number, wanted_by
 from .slots import after_write
-from .tasks import race
-from .typed_json import parse_as
-from .wanted import wanted_by
+from .statements import returned
+
+# ----------------------------------------------------------------
+# Code for methods of the program, called directly, and for methods found at run time (L-3.10.3, L-3.7.1, L-5.5.6).
+#
+# Hands on `declared_method`, `tool_method`, `trait_method`, `dynamic_call`.
+
+
+def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.TraitCall) -> None:
+    """`x.m(…)` where the run-time type of x decides: through the trait's table (L-3.10.4)."""
+    arguments: Arguments = [target.receiver, *target.arguments]
+    order = [0, *(index + 1 for index in target.order)]
+    method = trait_site(g.module, target.trait, target.function)
+    if target.function.changes_self:
+        _changing_method(g, node, target, arguments, order, ("CALL_INOUT", method, len(target.arguments)))
+    else:
+        push_arguments(g, target.function, arguments, order)
+        g.at(node.span)
+        g.emitter.emit("CALL_METHOD", method, len(target.arguments))
+
+
+def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.MethodTarget) -> None:
+    """`x.m(…)`: the receiver is the first argument."""
+    arguments: Arguments = [target.receiver, *target.arguments]
+    order = [0, *(index + 1 for index in target.order)]
+    if target.function.changes_self:
+        call = ("CALL", g.module.functions[target.function], len(arguments))
+        _changing_method(g, node, target, arguments, order, call)
+    else:
+        push_arguments(g, target.function, arguments, order)
+        g.at(node.span)
+        g.emitter.emit("CALL", g.module.functions[target.function], len(arguments))
+
+
+def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ToolTarget) -> None:
+    """`T.m(…)` of a tool: the host calls it with the state. Arguments left out go by name, as those after them (O-4.28)."""
+    e = g.emitter
+    g.value(target.receiver)
+    given = sorted(target.order)
+    slots = {}
+    for index in target.order:
+        argument = target.arguments[index]
+        assert argument is not None
+        g.bound(argument)
+        if target.order != given:
+            slots[index] = e.temp()
+            e.emit("STORE", slots[index])
+    for index in given if slots else ():
+        e.emit("LOAD", slots[index])
+        e.release(slots[index])
+    names = [parameter.name.text for parameter in target.function.declaration.parameters if not parameter.is_self]
+    by_name = [names[index] for position, index in enumerate(given) if index != position]
+    g.at(node.span)
+    e.emit("CALL_METHOD", g.module.pool.method(target.function.name, len(given), by_name), len(given))
+
+
+def _changing_method(
+    g: Generator,
+    node: ast.Call | ast.MethodCall,
+    target: decisions.MethodTarget | decisions.TraitCall,
+    arguments: Arguments,
+    order: list[int],
+    call: tuple[str, int, int],
+) -> None:
+    """A method with `mut self`: it gives its result and the new receiver, which is stored back (L-5.5.6)."""
+    e = g.emitter
+    root = root_of(target.receiver)
+    place = places.prepare(g, target.receiver) if root is not None else None
+    slots: dict[int, int] = {}
+    if place is None:
+        push_arguments(g, target.function, arguments, order)
+    elif order == list(range(len(arguments))) and all(a is not None and is_simple(a, root) for a in arguments[1:]):
+        places.look(g, place)
+        receive(g, place)
+        push_arguments(g, target.function, arguments[1:], list(range(len(arguments) - 1)))
+    else:
+        slots = into_numbered_slots(g, target.function, arguments, order[1:], place)
+        load_slots(g, slots)
+    g.at(node.span)
+    e.emit(*call)
+    store_back(g, place)
+    for slot in slots.values():
+        e.release(slot)
+
+
+def store_back(g: Generator, place: places.Place | None) -> None:
+    """From the pair of a result and a new receiver on the stack to the result."""
+    e = g.emitter
+    if place is not None:
+        pair = e.temp()
+        e.emit("STORE", pair)
+        e.emit("LOAD", pair)
+        e.emit("GET_ELEMENT", 1)
+        places.write(g, place)
+        e.emit("LOAD", pair)
+        e.release(pair)
+        places.release(g, place)
+    e.emit("GET_ELEMENT", 0)
+
+
+def dynamic_call(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
+    """A method found at run time. Where it may turn out to be *mut*, the receiver comes last as in `mutating_call`: owned if it
+    stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
+    arguments = [argument for argument in target.arguments if argument is not None]
+    g.module.all_language_methods(target.name)
+    g.module.all_trait_methods(target.name)
+    g.module.partly_given(target.name, len(target.arguments), target.names)
+    if target.may_change:
+        _perhaps_mutating(g, node, target, arguments)
+        return
+    g.held(node.receiver, arguments)
+    for argument in arguments:
+        g.bound(argument)
+    _call_method(g, node, target)
+
+
+def _call_method(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
+    g.at(node.name.span)
+    count = len(target.arguments)
+    g.emitter.emit("CALL_METHOD", g.module.pool.method(target.name, count, target.names), count)
+
+
+def _perhaps_mutating(
+    g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, arguments: list[ast.Expr]
+) -> None:
+    e = g.emitter
+    root = root_of(node.receiver)
+    if root is not None:
+        place = places.prepare(g, node.receiver)
+    else:
+        g.bound(node.receiver)
+        place = places.temporary(g)
+    slots = into_slots(g, arguments)
+    g.at(node.receiver.span)
+    places.look(g, place)
+    end = Label()
+    depth = e.depth
+    if root is None or root.mutable:
+        _language_mutation_of_any(g, node, target, place, slots, end)
+        _program_mutation_of_any(g, node, target, place, slots, end)
+        places.own(g, place)
+    else:
+        places.read(g, place)
+        e.emit("SHARE")
+    for slot in slots:
+        e.emit("LOAD", slot)
+    _call_method(g, node, target)
+    e.mark(end, depth + 1)
+    places.release(g, place)
+    for slot in slots:
+        e.release(slot)
+
+
+def _language_mutation_of_any(
+    g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, place: places.Place, slots: list[int], end: Label
+) -> None:
+    """A *mut* method written in the language gives the new receiver, so it is called here when the kind is the right one."""
+    e = g.emitter
+    for receiver, row in methods_named(target.name):
+        if not row.source or not row.mut or target.names or len(slots) != len(row.parameters):
+            continue
+        depth = e.depth
+        other = Label()
+        places.read(g, place)
+        e.emit("IS", g.module.pool.type(t.Generic(receiver, (t.ANY,))))
+        e.jump("JUMP_UNLESS", other)
+        places.read(g, place)
+        e.emit("SHARE")
+        for slot in slots:
+            e.emit("LOAD", slot)
+        g.at(node.name.span)
+        e.emit("CALL", g.module.language_method(receiver, target.name), 1 + len(slots))
+        places.write(g, place)
+        e.emit("NIL")
+        e.jump("JUMP", end)
+        e.mark(other, depth)
+
+
+def _program_mutation_of_any(
+    g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, place: places.Place, slots: list[int], end: Label
+) -> None:
+    """A method of the program with `mut self`, if the receiver turns out to have one."""
+    if target.name not in g.module.changing:
+        return
+    e = g.emitter
+    depth = e.depth
+    other = Label()
+    method = g.module.pool.method(target.name, len(slots), target.names)
+    places.read(g, place)
+    e.emit("CHANGES_SELF", method)
+    e.jump("JUMP_UNLESS", other)
+    receive(g, place)
+    for slot in slots:
+        e.emit("LOAD", slot)
+    g.at(node.name.span)
+    e.emit("CALL_INOUT", method, len(slots))
+    pair = e.temp()
+    e.emit("STORE", pair)
+    e.emit("LOAD", pair)
+    e.emit("GET_ELEMENT", 1)
+    places.write(g, place)
+    e.emit("LOAD", pair)
+    e.release(pair)
+    e.emit("GET_ELEMENT", 0)
+    e.jump("JUMP", end)
+    e.mark(other, depth)
+
+
+# ----------------------------------------------------------------
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -403,3 +612,57 @@ def _flush_emits(g: Generator, target: decisions.BuiltinCall) -> None:
 _SPECIAL_EFFECTS: dict[str, Special] = {
     "emit": _emit, "print": _print("PRINT"), "println": _print("PRINTLN"), "flush_emits": _flush_emits,
 }  # fmt: skip
+
+
+# ----------------------------------------------------------------
+# Code for `listen`: the parts of the call, then its handlers as closures that the host calls (O-7.11, O-7.35).
+
+
+@value_of(ast.Listen)
+def listen(g: Generator, node: ast.Listen) -> None:
+    """`Agent::listen(agent, schema, prompt, retry_message, handlers)`; a handler is (type, closure, schema or nil)."""
+    e = g.emitter
+    call = node.operand
+    while isinstance(call, ast.GroupExpr):
+        call = call.inner
+    assert isinstance(call, ast.MethodCall) and isinstance(call.target, decisions.BuiltinCall)
+    g.value(call.receiver)
+    _schema(g, call.target.schema, call.target.type_arguments)
+    arguments = [*call.target.arguments, None]
+    for argument in arguments[:2]:
+        if argument is None:
+            e.emit("NIL")
+        else:
+            g.bound(argument)
+    for handler in node.handlers:
+        e.emit("CONST", g.module.pool.string(str(handler.pattern.value)))  # type: ignore[attr-defined]
+        e.emit("CLOSURE", _handler(g, handler))
+        _schema(g, handler.schema, () if handler.schema is None else (handler.schema.type,))
+        e.emit("TUPLE", 3, 3)
+    e.emit("ARRAY", len(node.handlers), len(node.handlers))
+    g.at(call.name.span)
+    e.emit("CALL_HOST", g.module.pool.builtin("Agent", "listen"), 5)
+
+
+def _schema(g: Generator, schema: symbols.StructSymbol | None, arguments: tuple[t.Type, ...]) -> None:
+    if schema is None:
+        g.emitter.emit("NIL")
+    else:
+        g.emitter.emit("SCHEMA", schema_number(g.module, schema, arguments[0]))
+
+
+def _handler(g: Generator, node: ast.ListenHandler) -> int:
+    """The number of its function: a body of its own, whose errors make it a Result."""
+    closure, task = node.body, node.task
+    assert isinstance(closure, ast.Closure)
+    number = g.module.pool.reserve_function()
+    inner = Generator(g.module, task.scope, parent=g)
+    inner.at(closure.span)
+    enter(inner, closure.parameters)
+    start = len(inner.emitter.code)
+    returned(inner, task.body)
+    leave(inner, task, start)
+    params: list[list[int | str | None]] = [["message", g.module.pool.type(t.ANY), None]]
+    result = static_type(task)
+    finish(inner, number, "handler", params, g.module.pool.type(result if result is not None else t.ANY), im.F_CLOSURE)
+    return number

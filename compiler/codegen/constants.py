@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from ...vm import values as vm
 from ...vm.builtins.signatures import EMPTY_MAP
 from ...vm.bytecode import image as im
-from .. import ast, symbols
+from .. import symbols
 from ..source import Span
+from ..syntax import ast
 from .generator import Generator
 
 T = TypeVar("T")

@@ -2,17 +2,75 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
+from ...vm.builtins import lookup
+from ...vm.builtins.modules import STD_PREFIX, std_row
 from ...vm.bytecode import image as im
-from .. import ast, symbols
+from .. import decisions, symbols
 from .. import types as t
-from ..checker.implementing import kind_head
-from .clauses import enter_clauses
+from ..checker.program import CheckedProgram, check
+from ..checker.relations import kind_head
+from ..diagnostics import Diagnostics
+from ..source import Source
+from ..syntax import ast
+from ..syntax.parse import parse
+from .constants import emit_constant
 from .emitter import Label
-from .generator import Generator, value_of
+from .expressions import error_leaves
+from .generator import Generator, changes_receiver, static_type, value_of
 from .module import Module, Pending
 from .patterns import bind_irrefutable
+from .slots import call
 from .statements import RAISERS, discard, returned, statement_code
 
+# ----------------------------------------------------------------
+# Code at the entry of a function with `needs` and `reads` (M-10.3, M-10.4).
+
+
+def enter_clauses(g: Generator, symbol: symbols.FunctionSymbol) -> None:
+    """One snapshot for each memory; a slot of `needs` without a value ends the call (M-10.3)."""
+    for clauses in _by_memory(symbol.declaration.clauses):
+        _load_all(g, symbol, clauses)
+
+
+def _by_memory(clauses: list[ast.Clause]) -> list[list[tuple[ast.Clause, ast.SlotRef]]]:
+    found: dict[symbols.Symbol, list[tuple[ast.Clause, ast.SlotRef]]] = {}
+    for clause in clauses:
+        for ref in clause.slots:
+            if ref.local is not None:
+                found.setdefault(ref.binding, []).append((clause, ref))
+    return list(found.values())
+
+
+def _load_all(g: Generator, symbol: symbols.FunctionSymbol, refs: list[tuple[ast.Clause, ast.SlotRef]]) -> None:
+    e = g.emitter
+    first = refs[0][1]
+    g.at(first.span)
+    path = ast.PathExpr(span=first.owner.span, segments=[first.owner])
+    path.binding = first.binding
+    path.type = t.MEMORY
+    g.value(path)
+    needed = [(clause, ref) for clause, ref in refs if clause.kind == "needs" and ref.found.declaration.default is None]
+    for names in ([ref.slot.text for _, ref in refs], [ref.slot.text for _, ref in needed]):
+        for name in names:
+            emit_constant(g, name)
+        e.emit("ARRAY", len(names), len(names))
+    emit_constant(g, symbol.path)
+    call(g, "_enter", 3)
+    error_leaves(g, needed[0][0].failure if needed else None)
+    loaded = e.temp()
+    e.emit("STORE", loaded)
+    for number, (_, ref) in enumerate(refs):
+        e.emit("LOAD", loaded)
+        emit_constant(g, number)
+        e.emit("INDEX_ARRAY")
+        g.bind(ref.local)
+    e.release(loaded)
+
+
+# ----------------------------------------------------------------
 
 def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
     """Reserve numbers for a function and its defaults, so that bodies may call it in any order. What a trait only promises has
@@ -201,3 +259,189 @@ def closure(g: Generator, node: ast.Closure) -> None:
     flags = im.F_CLOSURE | (im.F_OPTION if node.scope.returns_option else 0)
     finish(inner, number, "closure", params, module.pool.type(result), flags)
     g.emitter.emit("CLOSURE", number)
+
+
+# ----------------------------------------------------------------
+# Built-in methods that are written in the language: their source from the registry, checked and generated on demand.
+#
+# A method of K with body B becomes the hidden function `K::name` of `this` and its parameters, all Any; the word `self` in B
+# stands
+# for `this`.
+
+LIBRARY_FILE = "std"
+
+
+def generate_wanted(module: Module) -> None:
+    """Generate every language method asked for, and those they ask for in turn."""
+    done = 0
+    while done < len(module.wanted_methods):
+        receiver, name = module.wanted_methods[done]
+        done += 1
+        _generate(module, receiver, name)
+
+
+def _generate(module: Module, receiver: str, name: str) -> None:
+    checked = _checked(receiver, name)
+    (symbol,) = checked.functions
+    module.functions[symbol] = module.language_methods[receiver, name]
+    module.defaults[symbol] = {}
+    first = len(module.pending)
+    module.of_result = receiver == "Result"
+    function_body(module, symbol)
+    module.of_result = False
+    for pending in module.pending[first:]:
+        pending.flags |= im.F_HIDDEN
+    module.pending[-1].name = f"{receiver}::{name}"
+
+
+@cache
+def _checked(receiver: str, name: str) -> CheckedProgram:
+    library = receiver.startswith(STD_PREFIX)
+    row = std_row(receiver.removeprefix(STD_PREFIX), name) if library else lookup(receiver, name)
+    assert row is not None and row.source
+    this = [] if library else ["this: Any"]
+    parameters = ", ".join([*this, *(f"{p.name}: Any" for p in row.parameters)])
+    body = re.sub(r"\bself\b", "this", row.source)
+    text = f"fn method({parameters}) -> Any {{ {body} }}"
+    source = Source(LIBRARY_FILE, text)
+    diagnostics = Diagnostics()
+    checked = check(parse(source, diagnostics), source, diagnostics)
+    if diagnostics.has_errors:
+        found = "; ".join(f"{d.code} {d.message}" for d in diagnostics.ordered())
+        raise AssertionError(f"{receiver}.{name} is written wrongly: {found}")
+    return checked
+
+
+# ----------------------------------------------------------------
+# Code for tasks and async blocks: every body is a function, which the machine runs as a child task (O-6.2 to O-6.5).
+
+
+def task_body(g: Generator, task: ast.TaskBody, name: str, given: list[ast.Expr] | None = None, flags: int = 0) -> int:
+    """The number of the function of a body. Its parameters are the element of a `parallel for`, or `given`: expressions whose
+    values the code around has evaluated."""
+    number = g.module.pool.reserve_function()
+    inner = Generator(g.module, task.scope, parent=g)
+    inner.at(task.span)
+    params = _enter(inner, task, given or [])
+    start = len(inner.emitter.code)
+    returned(inner, task.body)
+    leave(inner, task, start)
+    result = static_type(task)
+    finish(inner, number, name, params, g.module.pool.type(result if result is not None else t.ANY), im.F_CLOSURE | flags)
+    return number
+
+
+def _enter(g: Generator, task: ast.TaskBody, given: list[ast.Expr]) -> list[list[int | str | None]]:
+    e = g.emitter
+    params: list[list[int | str | None]] = []
+    if task.pattern is not None:
+        params.append(["element", g.module.pool.type(task.pattern.type or t.ANY), None])
+        slot = e.slot()
+        e.emit("LOAD", slot)
+        bind_irrefutable(g, task.pattern, task.pattern.type)
+    for number, expr in enumerate(given):
+        params.append([f"value{number}", g.module.pool.type(static_type(expr) or t.ANY), None])
+        g.waiting[expr] = e.slot()
+    return params
+
+
+def leave(g: Generator, task: ast.TaskBody, start: int) -> None:
+    """The end of a body whose code began at `start`."""
+    if task.scope.wraps:
+        g.emitter.emit("OK")
+    if task.coercion is not None:
+        g.coerce(task.coercion)
+    g.leave()
+    if task.scope.spawns:
+        errors_leave(g, start)
+
+
+def start(g: Generator, task: ast.TaskBody) -> None:
+    """Start a body that takes nothing."""
+    number = task_body(g, task, task.kind)
+    g.at(task.span)
+    g.emitter.emit("START", number, 0)
+
+
+# ---------------------------------------------------------------- forms
+
+
+@value_of(ast.Await)
+def await_(g: Generator, node: ast.Await) -> None:
+    if node.tasks is not None:
+        for task in node.tasks:
+            start(g, task)
+        g.at(node.span)
+        g.emitter.emit("AWAIT_ALL", len(node.tasks), len(node.tasks))
+        return
+    g.value(node.operand)
+    found = static_type(node.operand)
+    if found == t.ANY or (isinstance(found, t.Generic) and found.name == "Task"):
+        g.at(node.span)
+        g.emitter.emit("AWAIT")
+
+
+def race(g: Generator, node: ast.Call) -> None:
+    for task in node.tasks:
+        start(g, task)
+    g.at(node.span)
+    g.emitter.emit("RACE", len(node.tasks), len(node.tasks))
+
+
+@value_of(ast.AsyncBlock)
+def async_block(g: Generator, node: ast.AsyncBlock) -> None:
+    """It runs where it stands, in a frame of its own, which `return` leaves (L-9.1.3)."""
+    g.emitter.emit("CLOSURE", task_body(g, node.task, "async"))
+    g.emitter.emit("CALL_VALUE", 0, 0)
+
+
+@value_of(ast.ParallelFor)
+def parallel_for(g: Generator, node: ast.ParallelFor) -> None:
+    g.bound(node.iterable)
+    if node.limit is None:
+        g.emitter.emit("NIL")
+    else:
+        g.value(node.limit)
+    number = task_body(g, node.task, "parallel")
+    g.at(node.span)
+    g.emitter.emit("PARALLEL", number)
+
+
+@value_of(ast.Spawn)
+def spawn(g: Generator, node: ast.Spawn) -> None:
+    """Callee, receiver and arguments first (L-9.2.4); then the call in a task. It is named after what it calls (L-5.1.18)."""
+    given = _evaluated(node.operand) if isinstance(node.operand, (ast.Call, ast.MethodCall)) else []
+    for expr in given:
+        g.bound(expr)
+    number = task_body(g, node.task, _called(node.operand), given, im.F_HIDDEN)
+    g.at(node.span)
+    g.emitter.emit("START", number, len(given))
+
+
+def _evaluated(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
+    """What is evaluated before the task starts. A receiver that is changed is a place in the task's copies."""
+    given = [argument.value for argument in call.arguments]
+    target = call.target
+    if isinstance(call, ast.MethodCall):
+        if not changes_receiver(call) and not _is_type(call.receiver):
+            given.insert(0, call.receiver)
+    elif isinstance(target, decisions.MethodTarget):
+        given.remove(target.receiver)
+    elif isinstance(target, decisions.ValueCall):
+        given.insert(0, target.callee)
+    return given
+
+
+def _is_type(receiver: ast.Expr) -> bool:
+    return receiver.type is None
+
+
+def _called(operand: ast.Expr) -> str:
+    if isinstance(operand, ast.MethodCall):
+        return operand.name.text
+    callee = operand.callee if isinstance(operand, ast.Call) else None
+    while isinstance(callee, ast.GroupExpr):
+        callee = callee.inner
+    if isinstance(callee, ast.PathExpr):
+        return callee.segments[-1].text
+    return "async" if isinstance(operand, ast.AsyncBlock) else "closure"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import ast, symbols
+from .. import symbols
 from .. import types as t
+from ..syntax import ast
 from .constants import emit_constant
 from .emitter import Label
 from .generator import Generator, is_plain

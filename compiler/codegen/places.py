@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import ast, decisions, symbols
+from .. import decisions, symbols
 from .. import types as t
+from ..syntax import ast
 from .constants import emit_constant
 from .emitter import Label
 from .expressions import operator_opcode
-from .generator import Generator, effect_of, static_type, value_of
-from .interference import root_of
+from .generator import Generator, effect_of, root_of, static_type, value_of
 from .slots import SlotChange, store_slot
 
 

@@ -4,27 +4,123 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...vm import schema as lowering
 from ...vm.bytecode import image as im
+from ...vm.bytecode.encoding import encode, position_at
 from ...vm.bytecode.hashing import hash_functions
-from ...vm.bytecode.memory_steps import COMPUTED
+from ...vm.bytecode.image import DEFAULT, ImageError
 from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
-from .. import ast, symbols
+from ...vm.bytecode.shape import COMPUTED
+from .. import symbols
 from .. import types as t
-from ..checked import CheckedProgram
+from ..checker.program import CheckedProgram
 from ..source import Source
-from . import calls, expressions, listening, places, statements  # noqa: F401 - they register their nodes
+from ..syntax import ast
+from . import (
+    calls,  # noqa: F401 - they register their nodes
+    expressions,  # noqa: F401 - they register their nodes
+    places,  # noqa: F401 - they register their nodes
+    statements,  # noqa: F401 - they register their nodes
+)
 from .constants import NotConstant, constant_of
-from .contexts import context_entries, declare_contexts
-from .functions import declare_function, default_functions, finish, function_body
+from .functions import declare_function, default_functions, finish, function_body, generate_wanted
 from .generator import Generator
-from .language_methods import generate_wanted
 from .module import Module
-from .schemas import Shapes, schema_number
-from .tools import initial_state, server_entry, tool_entry
-from .wanted import reduced, wanted_command
+from .schemas import Shapes, reduced, schema_number, wanted_command, wanted_url
+
+# ----------------------------------------------------------------
+# Contexts in the image: slots with their defaults, and the functions with clauses (O-10.15).
+
+
+def declare_contexts(module: Module, contexts: list[symbols.ContextSymbol]) -> None:
+    """Each default as a hidden function without parameters, as those of fields."""
+    for number, context in enumerate(contexts):
+        module.contexts[context] = number
+        for slot in context.slots.values():
+            default = slot.declaration.default
+            if default is not None:
+                function = module.slot_defaults[slot] = module.pool.reserve_function()
+                g = Generator(module, None)
+                g.at(default.span)
+                g.bound(default)
+                g.emitter.emit("RETURN")
+                finish(g, function, f"{context.name}.{slot.name}", [], module.pool.type(slot.type), im.F_HIDDEN)
+
+
+def context_entries(module: Module, checked: CheckedProgram) -> list[im.Context]:
+    uses = _uses(module, checked)
+    return [
+        im.Context(
+            module.names[context],
+            [
+                [
+                    slot.tier, slot.name, module.pool.type(slot.type), slot.mutable, module.slot_defaults.get(slot),
+                    *([] if slot.was is None else [slot.was]),
+                ]
+                for slot in context.slots.values()
+            ],
+            uses.get(context, []),
+        )
+        for context in checked.contexts
+    ]
+
+
+def _uses(module: Module, checked: CheckedProgram) -> dict[symbols.ContextSymbol, list[list[Any]]]:
+    """Per context [function, word of the clause, name of the memory or parameter, slots]."""
+    owners = {slot: context for context in checked.contexts for slot in context.slots.values()}
+    found: dict[symbols.ContextSymbol, list[list[Any]]] = {}
+    for function in checked.functions:
+        rows: dict[tuple[symbols.ContextSymbol, str, str], list[str]] = {}
+        for ref in (ref for clause in function.declaration.clauses for ref in clause.slots):
+            rows.setdefault((owners[ref.found], ref.kind, ref.owner.text), []).append(ref.slot.text)
+        for (context, word, memory), slots in rows.items():
+            found.setdefault(context, []).append([module.functions[function], word, memory, slots])
+    return found
+
+
+# ----------------------------------------------------------------
+# Tools for the image: what a model is told of each method, and the state at the start (O-4.4, O-4.8 to O-4.10, O-10.11); MCP
+# servers with their signatures (O-10.12).
+
+
+def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
+    methods = []
+    for method, arguments in tool.arguments.items():
+        shape = Shapes(module.declared).arguments(arguments)
+        text = f"{tool.description}\n\n{tool.texts[method]}"
+        form = lowering.arguments_form(shape)
+        row = [method.name, module.functions[method], tool.wire_name(method), text, shape, form]
+        methods.append([*row, tool.guards.get(method.name), tool.effects.get(method)])
+    return im.Tool(module.names[tool], tool.description, module.pool.type(tool.state.type), methods)
+
+
+def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
+    shapes = Shapes(module.declared)
+    methods = []
+    for method in server.methods:
+        arguments, result = shapes.arguments(server.arguments[method]), shapes.arguments(server.results[method])
+        methods.append([method.name, server.wire_name(method), server.texts.get(method), arguments, result])
+    command, url = server.fields.get("command"), server.fields.get("url")
+    if isinstance(command, str):
+        module.wanted.add(wanted_command(command, server.fields.get("args")))
+    if isinstance(url, str):
+        module.wanted.add(wanted_url(url))
+    return im.Mcp(module.names[server], server.fields, methods)
+
+
+def initial_state(g: Generator, tool: symbols.ToolSymbol) -> None:
+    """Makes the state of a tool and hands it to the host."""
+    module = g.module
+    for index in range(len(tool.state.fields)):
+        g.emitter.emit("CALL", module.field_defaults[tool.state][index], 0)
+    g.emitter.emit("STRUCT", module.pool.type(tool.state.type), len(tool.state.fields))
+    g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["tools", module.tools[tool], "state"]))
+
+
+# ----------------------------------------------------------------
 
 NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
@@ -454,3 +550,52 @@ def mark_suspending(functions: list[im.Function], module: Module) -> None:
                 changed = True
     for number in suspending:
         functions[number].flags |= im.F_SUSPENDS
+
+
+# ----------------------------------------------------------------
+# What makes an image larger than it may be (G-3.2, G-5.2): told of the source before the verifier refuses the image.
+#
+# Hands on `excesses`: file number, line, column and text of each; `too_costly`.
+
+Excess = tuple[int, int, int, str]
+
+
+def excesses(image: im.Image) -> Iterator[Excess]:
+    """Those of the whole program stand at its beginning."""
+    for what, count, most in (
+        ("functions", len(image.functions), DEFAULT.functions),
+        ("constants", len(image.constants), DEFAULT.constants),
+    ):
+        if count > most:
+            yield 0, 1, 1, f"the program has {count} {what}, the limit is {most}"
+    if any(kind == im.K_STRING and len(value.encode()) > DEFAULT.string for kind, value in image.constants):
+        yield 0, 1, 1, f"a string of the program is longer than {DEFAULT.string} bytes"
+    for function in image.functions:
+        yield from _of_function(function)
+
+
+MODERATE = 100_000  # values in an image that no reader refuses for their number alone
+
+
+def too_costly(image: im.Image) -> str | None:
+    """Why no reader would take the image, of one that holds so much that it has to be tried."""
+    names = sum([len(rows) for rows in image.names])
+    if 5 * names + 40 * len(image.functions) + 4 * len(image.constants) <= MODERATE:
+        return None
+    try:
+        encode(image)
+    except ImageError as error:
+        return error.message
+    return None
+
+
+def _of_function(function: im.Function) -> Iterator[Excess]:
+    at = position_at(function.lines, 0)
+    for what, count, most in (
+        ("values that wait for each other: arguments, elements, operands", function.stack, DEFAULT.stack),
+        ("variables", function.slots, DEFAULT.locals),
+        ("captured variables", function.cells, DEFAULT.locals),
+        ("parameters", len(function.params), DEFAULT.parameters),
+    ):
+        if count > most:
+            yield *at, f"`{function.name}` has {count} {what}; the limit is {most}"

@@ -8,7 +8,8 @@ Must not know: clauses, how slots are stored.
 
 from __future__ import annotations
 
-from .. import ast, symbols
+from .. import symbols
+from ..syntax import ast
 from .constants import emit_constant
 from .emitter import Label
 from .generator import Generator

@@ -2,15 +2,70 @@
 
 from __future__ import annotations
 
-from ...vm.builtins.testing import AWAITED
+from ...vm.builtins.records import AWAITED
 from ...vm.bytecode.opcodes import OPCODES
-from .. import ast, symbols
+from .. import symbols
 from .. import types as t
-from .conditions import branch_unless
+from ..syntax import ast
 from .emitter import Label
 from .expressions import error_leaves
 from .generator import Generator, LoopContext, effect_of, is_plain, may_alias, static_type, value_of
 from .patterns import bind_irrefutable, test_pattern
+
+# ----------------------------------------------------------------
+# Conditions: jumps instead of Bool values.
+
+
+def branch_unless(g: Generator, condition: ast.Expr, label: Label) -> None:
+    """Go to `label` when the condition is false."""
+    g.module.nesting.call(_condition_branch, g, condition, label, False)
+
+
+def _condition_branch(g: Generator, condition: ast.Expr, label: Label, wanted: bool) -> None:
+    """Go to `label` when the condition is `wanted`. In a chain of `||` (of `&&`, when false jumps) each operand may decide alone;
+    in one of the other operator each but the last may decide that nothing jumps."""
+    condition = _ungrouped(condition)
+    if isinstance(condition, ast.Unary) and condition.operator == "!" and condition.coercion is None:
+        g.module.nesting.call(_condition_branch, g, condition.operand, label, not wanted)
+        return
+    deciding, other = ("||", "&&") if wanted else ("&&", "||")
+    if _is(condition, deciding):
+        for operand in _operands(condition, deciding):
+            g.module.nesting.call(_condition_branch, g, operand, label, wanted)
+    elif _is(condition, other):
+        past = Label()
+        depth = g.emitter.depth
+        *earlier, last = _operands(condition, other)
+        for operand in earlier:
+            g.module.nesting.call(_condition_branch, g, operand, past, not wanted)
+        g.module.nesting.call(_condition_branch, g, last, label, wanted)
+        g.emitter.mark(past, depth)
+    else:
+        g.value(condition)
+        g.emitter.jump("JUMP_IF" if wanted else "JUMP_UNLESS", label)
+
+
+def _operands(condition: ast.Expr, operator: str) -> list[ast.Expr]:
+    """The operands of a chain, first to last; chains are left-deep and may be long (G-5.2)."""
+    operands = []
+    while _is(condition, operator):
+        assert isinstance(condition, ast.Binary)
+        operands.append(condition.right)
+        condition = condition.left
+    return [condition, *reversed(operands)]
+
+
+def _is(expr: ast.Expr, operator: str) -> bool:
+    return isinstance(expr, ast.Binary) and expr.operator == operator and expr.coercion is None
+
+
+def _ungrouped(expr: ast.Expr) -> ast.Expr:
+    while isinstance(expr, ast.GroupExpr) and expr.coercion is None:
+        expr = expr.inner
+    return expr
+
+
+# ----------------------------------------------------------------
 
 # opcodes that go to the handler in range
 RAISERS = {op.number for op in OPCODES if op.name in ("TRY", "THROW", "POP_TRY")}

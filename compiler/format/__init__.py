@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..diagnostics import Diagnostics
-from ..lexer import lex
-from ..parse import decode_source, parse_tokens
 from ..source import Source
-from . import chains, declarations, expressions, orchestration, patterns, statements, types
-from .compare import first_difference, same_tokens
+from ..syntax.lexer import lex
+from ..syntax.parse import decode_source, parse_tokens
+from . import declarations, expressions, statements
 from .layout import write
-from .printer import OutOfStep, Printer
+from .printer import OutOfStep, Printer, first_difference, same_tokens
 
 __all__ = ["FAMILIES", "Formatted", "OutOfStep", "first_difference", "format_data", "format_source"]
 
-FAMILIES = (chains, declarations, expressions, orchestration, patterns, statements, types)
+FAMILIES = (expressions, declarations, expressions, declarations, expressions, statements, expressions)
 
 
 class Formatted(NamedTuple):

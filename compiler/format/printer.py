@@ -8,15 +8,88 @@ written in the gap where they stand. Must not know: any node (the families regis
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import NamedTuple, TypeVar
 
-from .. import ast
-from ..nesting import Nesting
 from ..source import Source
-from ..tokens import TokenList
+from ..syntax import ast
+from ..syntax.ast import Comment, Nesting
+from ..syntax.lexer import TokenList
 from .layout import BLANK, DEDENT, END, HARD, INDENT, LINE, SOFT, Begin, Break, IfBroken, Operation, Remark
-from .trivia import INLINE, TRAILING, Trivia, TriviaReader
+
+# ----------------------------------------------------------------
+# What stands between two tokens: comments, and whether blank lines separate them.
+#
+# The layout depends on comments only through the three kinds below, and a comment is written so that it keeps its kind and
+# the tokens it stands between. That is why formatting twice changes nothing.
+
+INLINE = "inline"  # a token or another comment follows on its last line
+TRAILING = "trailing"  # at the end of a line that something else begins
+OWN_LINE = "own line"
+
+_CLOSERS = (")", "]", "}")
+
+
+class Trivia(NamedTuple):
+    text: str
+    kind: str
+    blank_before: bool  # a blank line stands between it and what precedes it
+
+    @property
+    def is_doc(self) -> bool:
+        return self.text.startswith("///") and not self.text.startswith("////")
+
+
+class TriviaReader:
+    """The comments of a file, handed out gap by gap."""
+
+    __slots__ = ("text", "comments", "at", "next_start")
+
+    def __init__(self, text: str, comments: Sequence[Comment]) -> None:
+        self.text = text
+        self.comments = comments
+        self.at = 0
+        self.next_start = 0
+        self.skip(0)
+
+    def skip(self, end: int) -> None:
+        """Leaves out the comments that begin before `end`: they are part of a string."""
+        comments, at = self.comments, self.at
+        while at < len(comments) and comments[at].span.start < end:
+            at += 1
+        self.at = at
+        self.next_start = comments[at].span.start if at < len(comments) else len(self.text) + 1
+
+    def between(self, start: int, end: int) -> list[Trivia]:
+        """The comments of the gap from one offset to another."""
+        first = self.at
+        self.skip(end)
+        found = self.comments[first : self.at]
+        trivia, previous_end = [], start
+        for at, comment in enumerate(found):
+            following = found[at + 1].span.start if at + 1 < len(found) else end
+            trivia.append(self._trivia(comment, previous_end, following))
+            previous_end = comment.span.end
+        return trivia
+
+    def _trivia(self, comment: Comment, previous_end: int, following: int) -> Trivia:
+        blank = self.blank_between(previous_end, comment.span.start)
+        text = comment.text
+        if not text.startswith("///"):  # blanks at the end of a documentation line belong to the documentation
+            text = text.rstrip()
+        ends_line = text.startswith(("//", "#!")) or "\n" in self.text[comment.span.end : following]
+        if comment.own_line and self.text[following : following + 1] in _CLOSERS:
+            ends_line = True
+        if not ends_line and following < len(self.text):
+            return Trivia(text, INLINE, blank)
+        return Trivia(text, OWN_LINE if comment.own_line else TRAILING, blank)
+
+    def blank_between(self, start: int, end: int) -> bool:
+        return self.text.count("\n", start, end) > 1
+
+
+# ----------------------------------------------------------------
 
 # Gaps that the layout engine need not know, since they become others where they are used.
 KEEP = Break(newlines=1)  # a line end, and a blank line if the source has one
@@ -371,3 +444,67 @@ class Gap:
             self.operations.append(" ")
         if self.continued:
             self.operations.append(DEDENT)
+
+
+# ----------------------------------------------------------------
+# Whether two texts are the same program: equal in everything except where it stands in the file.
+
+# Operators that stand for two where the grammar wants two (L-1.7.2), or are written for two (`| |`).
+_HALVES = {"OROR": ("PIPE", "PIPE"), "QQ": ("QUESTION", "QUESTION"), "GE": ("GT", "EQ")}
+
+
+def same_tokens(left: TokenList, right: TokenList) -> bool:
+    """Whether two texts have the same tokens, commas apart."""
+    return list(_essential(left)) == list(_essential(right))
+
+
+def _essential(tokens: TokenList) -> Iterator[tuple[str, str | int | float]]:
+    for kind, value in zip(tokens.types, tokens.values, strict=True):
+        if kind in _HALVES:
+            yield from ((half, "") for half in _HALVES[kind])
+        elif kind != "COMMA":
+            yield kind, value if kind in ("IDENT", "INT", "FLOAT", "STRING", "LABEL") else ""
+
+
+# Where a pair of values stands: what holds it, and its name in there. The words are made only for a difference.
+_Place = tuple["_Place | None", str]
+
+
+def first_difference(left: ast.Program, right: ast.Program) -> str | None:
+    """The first place where the items of two programs differ, in words; None if they are equal."""
+    pending: list[tuple[_Place, object, object]] = [((None, "items"), left.items, right.items)]
+    while pending:
+        place, one, other = pending.pop()
+        if isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return f"{_words(place)}: {len(one)} and {len(other)} of them"
+            pairs = enumerate(zip(one, other, strict=True))
+            pending.extend(((place, f"[{at}]"), *pair) for at, pair in pairs)
+        elif type(one) is not type(other):
+            return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
+        elif isinstance(one, ast.Node):
+            names = _names(type(one))
+            pending.extend(((place, f".{name}"), getattr(one, name), getattr(other, name)) for name in names)
+        elif one != other:
+            return f"{_words(place)}: {one!r} and {other!r}"
+    return None
+
+
+def _words(place: _Place | None) -> str:
+    names = []
+    while place is not None:
+        place, name = place
+        names.append(name)
+    return "".join(reversed(names))
+
+
+def _names(kind: type[ast.Node]) -> tuple[str, ...]:
+    """The fields that say what a node is: no positions, nothing a later phase adds. `Pipe.left` stands in `applied`."""
+    names = _NAMES.get(kind)
+    if names is None:
+        kept = (f.name for f in fields(kind) if f.name != "span" and not f.metadata.get("annotation"))
+        names = _NAMES[kind] = tuple(kept)
+    return names
+
+
+_NAMES: dict[type[ast.Node], tuple[str, ...]] = {}

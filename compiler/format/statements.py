@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import ast
-from .chains import operands, stages
+from ..syntax import ast
+from .expressions import annotation, operands, pattern, stages, type_
 from .layout import HARD, LINE, Begin
-from .patterns import pattern
 from .printer import COMMA_IF_BROKEN, JOIN, KEEP, Printer, prints
-from .types import annotation, type_
 
 # L-2.4.2: as the body of an arm these need no comma, and they make the body that holds them expanded.
 _FORMS = (ast.If, ast.Match, ast.For, ast.While, ast.Loop, ast.Try, ast.Block, ast.ParallelFor, ast.Listen)

@@ -5,19 +5,98 @@ A handler that returns a child lets the walk go on there: long left-deep chains 
 
 from __future__ import annotations
 
-from .. import ast
-from ..symbols import Local
-from . import everyday
-from .functions import closure
-from .items import declare_items, visit_items
-from .memory import WORD_OF_METHOD, memory_value, tier_words
+import re
+
+from ..hints import names
+from ..source import Span
+from ..symbols import BuiltinSymbol, ConstSymbol, FunctionScope, Local
+from ..syntax import ast
+from .items import closure, declare_items, parameters, visit_items
 from .names import find, find_item
 from .paths import use_local
-from .patterns import bind_pattern
-from .scopes import ErroneousSymbol
-from .slots import held_slot, held_slots
-from .state import Handler, Resolver
-from .tasks import race
+from .patterns import WORD_OF_METHOD, bind_pattern, held_slot, held_slots, memory_value, tier_words
+from .state import ErroneousSymbol, Handler, Resolver
+
+# ----------------------------------------------------------------
+# What runs in a task of its own, and async blocks: each body is a scope that captures from those around it (O-6.8, L-9.1.1).
+
+
+def body(r: Resolver, kind: str, node: ast.Expr, pattern: ast.Pattern | None = None) -> ast.TaskBody:
+    with r.body(r.function) as scope:
+        scope.copies = kind != "async"
+        if pattern is not None:
+            bind_pattern(r, pattern)
+        r.visit(node)
+    return _task(scope, kind, pattern, node)
+
+
+def _task(scope: FunctionScope, kind: str, pattern: ast.Pattern | None, node: ast.Expr) -> ast.TaskBody:
+    task = ast.TaskBody(span=node.span, kind=kind, pattern=pattern, body=node)
+    task.scope = scope
+    return task
+
+
+def await_(r: Resolver, node: ast.Await) -> ast.Node | None:
+    """The elements of a tuple directly under `await` run concurrently (L-9.2.1)."""
+    if not isinstance(node.operand, ast.TupleExpr) or not node.operand.items:
+        return node.operand
+    node.tasks = [body(r, "await", item) for item in node.operand.items]
+    return None
+
+
+def race(r: Resolver, node: ast.Call) -> bool:
+    """Whether the call is `race(…)`, the name not shadowed; its operands are resolved then (L-9.2.2)."""
+    callee = node.callee
+    if not isinstance(callee, ast.PathExpr) or [segment.text for segment in callee.segments] != ["race"]:
+        return False
+    if not isinstance(find(r, callee.segments[0]), BuiltinSymbol):
+        return False
+    node.tasks = [body(r, "race", argument.value) for argument in node.arguments]
+    return True
+
+
+def async_block(r: Resolver, node: ast.AsyncBlock) -> None:
+    node.task = body(r, "async", node.body)
+
+
+def spawn(r: Resolver, node: ast.Spawn) -> None:
+    if r.function is not None:
+        r.function.spawns = True
+    node.task = body(r, "spawn", node.operand)
+
+
+def parallel_for(r: Resolver, node: ast.ParallelFor) -> None:
+    r.visit(node.iterable)
+    r.visit(node.limit)
+    node.task = body(r, "parallel", node.body, node.pattern)
+
+
+def listen(r: Resolver, node: ast.Listen) -> ast.Node | None:
+    """Handlers see and change the variables around them (O-7.35)."""
+    r.visit(node.operand)
+    for handler in node.handlers:
+        if isinstance(handler.body, ast.Closure):
+            handler.task = _handler(r, handler.body)
+    return None
+
+
+def _handler(r: Resolver, closure: ast.Closure) -> ast.TaskBody:
+    with r.body(r.function) as scope:
+        parameters(r, closure.parameters)
+        r.visit(closure.body)
+    return _task(scope, "listen", None, closure.body)
+
+
+TASK_HANDLERS: dict[type[ast.Node], Handler] = {
+    ast.Await: await_,
+    ast.AsyncBlock: async_block,
+    ast.Spawn: spawn,
+    ast.ParallelFor: parallel_for,
+    ast.Listen: listen,
+}
+
+
+# ----------------------------------------------------------------
 
 WRITES_BY_NAME = ("remember", "forget")  # methods of a memory whose first argument may be the name of a slot
 
@@ -103,11 +182,11 @@ def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -
             continue
         if isinstance(value.target, ast.PathExpr) and len(value.target.segments) == 1 and value.target.member is None:
             name = value.target.segments[0]
-            help = everyday.ARGUMENTS.get((callee, name.text)) or f"write `{name.text}: {r.text(value.value)}`"
+            help = names.ARGUMENTS.get((callee, name.text)) or f"write `{name.text}: {r.text(value.value)}`"
             if not callee[:1].isupper():  # of `Point(x=1)` it is the type that is said to be none
                 r.report("E2007", value.span, f"`=` assigns: an argument is named with `{name.text}:`", help=help)
             argument.value, argument.name = value.value, name
-            if (callee, name.text) in everyday.ARGUMENTS:  # there is no such parameter, which was said
+            if (callee, name.text) in names.ARGUMENTS:  # there is no such parameter, which was said
                 foreign.append(argument)
     arguments[:] = [one for one in arguments if one not in foreign] if foreign else arguments
 
@@ -240,3 +319,32 @@ HANDLERS: dict[type[ast.Node], Handler] = {
     ast.Try: try_,
     ast.Closure: closure,
 }
+
+
+# ----------------------------------------------------------------
+# Strings that look as if they had holes: `"Hi {name}"` where `name` is a variable (L-4.7.12, L-1.5.7).
+#
+# Doubled braces, which templates take, raw strings and names of nothing visible are text and stay silent.
+
+_BRACED = re.compile(r"(?<![{$])\{([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_]+)*\}(?!\})")
+
+
+def string(r: Resolver, node: ast.StringLiteral) -> None:
+    source = r.project.sources.get(node.span.file)
+    if "{" not in node.value or source is None:
+        return
+    written = source.text[node.span.start : node.span.end]
+    if written.startswith("r#"):
+        return
+    for found in _BRACED.finditer(written):
+        span = Span(node.span.file, node.span.start + found.start(), node.span.start + found.end())
+        name = ast.Ident(span=span, text=found[1])
+        meant = find(r, name)
+        if isinstance(meant, Local):
+            meant.read = True  # one warning is enough
+        if isinstance(meant, (Local, ConstSymbol)):
+            message = f"`{found[0]}` is text, the value of `{name.text}` is not put in"
+            r.report("W0012", span, message, help=f"write `${found[0]}`")
+
+
+BRACES_HANDLERS: dict[type[ast.Node], Handler] = {ast.StringLiteral: string}

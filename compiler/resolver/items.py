@@ -1,15 +1,15 @@
-"""Items: which names a module or block declares, and the names inside each item.
-
-All names of a scope are declared before any body is resolved, so that order does not matter (L-5.4.2). Must not know: types;
-the symbols' type fields are filled by the checker.
-"""
+"""Items: which names a module or block declares, and the names inside each: functions, impls, traits, tools, pipelines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
 
-from .. import ast
-from ..source import Span
+from ...vm.bytecode.image import DEFAULT
+from ..diagnostics import Diagnostics
+from ..hints.names import nearest
+from ..source import Source, Span
 from ..symbols import (
     AgentSymbol,
     AliasSymbol,
@@ -19,28 +19,414 @@ from ..symbols import (
     EnumSymbol,
     FunctionSymbol,
     HashMapSymbol,
+    ImplSymbol,
     LedgerSymbol,
+    Local,
+    McpSymbol,
     MemorySymbol,
     ModelSymbol,
     PipelineSymbol,
+    StageSymbol,
     StructSymbol,
     Symbol,
+    ToolSymbol,
+    TraitSymbol,
+    TypeParameterSymbol,
     VariantSymbol,
 )
+from ..syntax import ast
+from ..syntax.parse import parse
 from ..types import ANY, NIL, Nominal
-from .field_values import visit_field
-from .functions import function, type_parameters
-from .impls import visit_impl
-from .memory import memory_chain
 from .modules import declare_imports, declare_module
-from .names import find_item
+from .names import find_item, walk
 from .paths import resolve_path
-from .pipelines import visit_pipeline
-from .scopes import ErroneousSymbol
-from .spelling import nearest
-from .state import Resolver
-from .tools import mcp_symbol, tool_symbol, visit_mcp, visit_tool
-from .traits import trait_symbol, visit_trait
+from .patterns import bind_pattern, clauses, memory_chain, visit_field
+from .state import ErroneousSymbol, Resolver
+
+# ----------------------------------------------------------------
+# Functions and closures: parameters, defaults, bodies, captures (L-5.9).
+
+
+def function(r: Resolver, node: ast.Function) -> None:
+    """A declared function sees no locals of functions around it (L-2.4.5)."""
+    outer, r.body_name = r.body_name, node.name.text
+    with r.body(None) as scope:
+        node.scope = scope
+        found = type_parameters(r, node.type_parameters)
+        if isinstance(node.symbol, FunctionSymbol):
+            node.symbol.type_parameters = found
+        parameters(r, node.parameters)
+        r.visit(node.result)
+        clauses(r, node)
+        r.visit(node.body)
+    r.body_name = outer
+
+
+def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:
+    """Declares the type parameters of an item in its scope, then resolves their bounds."""
+    found: dict[str, TypeParameterSymbol] = {}
+    for node in declared:
+        name = node.name.text
+        if name in found:
+            first = found[name].declaration.name.span
+            r.report("E1003", node.name.span, f"duplicate type parameter `{name}`", first=first, help="rename one of them")
+            continue
+        if not name[:1].isupper():
+            r.report(
+                "E1014", node.name.span, f"the type name `{name}` begins with a lower-case letter",
+                help=f"write `{name[:1].upper()}{name[1:]}`",
+            )
+        found[name] = TypeParameterSymbol(name, node, Nominal("parameter", name, key=r.parameter_key(name)))
+        r.scope.names[name] = found[name]
+    for node in declared:
+        for bound in node.bounds:
+            r.visit(bound)
+    return list(found.values())
+
+
+def closure(r: Resolver, node: ast.Closure) -> None:
+    with r.body(r.function) as scope:
+        node.scope = scope
+        parameters(r, node.parameters)
+        r.visit(node.result)
+        r.visit(node.body)
+
+
+def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
+    """Each default sees the parameters before it (L-5.9.1)."""
+    seen: dict[str, ast.Parameter] = {}
+    for parameter in declared:
+        r.visit(parameter.type)
+        r.visit(parameter.default)
+        if parameter.pattern is not None:
+            bind_pattern(r, parameter.pattern)
+            continue
+        name = parameter.name.text
+        if name in seen and name != "_":
+            r.report(
+                "E1003", parameter.name.span, f"duplicate parameter `{name}`", first=seen[name].name.span,
+                help="rename one of them",
+            )
+        seen.setdefault(name, parameter)
+        if name != "_":
+            parameter.binding = r.declare(name, parameter, parameter.mutable and parameter.is_self)
+
+
+# ----------------------------------------------------------------
+# `tool T impl X { … }`: an impl of X for T whose methods call the tool methods of the same names (O-4.5).
+#
+# Hands on `trait_impl`. The host runs tool methods with the state, so what stands behind a trait is a call of them.
+
+
+def trait_impl(r: Resolver, item: ast.Tool) -> ast.Impl:
+    """Methods that the trait does not name, or that are private, are not in it."""
+    assert item.trait is not None
+    trait = find_item(r, item.trait)
+    promised = trait.methods if isinstance(trait, TraitSymbol) else {}
+    methods = [
+        _bridge(item, node, takes_self=promised[node.name.text].takes_self, mutable=promised[node.name.text].changes_self)
+        for node in item.methods
+        if node.public and node.name.text in promised
+    ]
+    span = item.trait.span
+    return ast.Impl(span=span, type_parameters=[], trait=_named(item.trait), target=_named(item.name), methods=methods)
+
+
+def _named(name: ast.Ident) -> ast.NamedType:
+    return ast.NamedType(span=name.span, path=[name], arguments=None)
+
+
+def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: bool) -> ast.Function:
+    """`fn m(self, a: A) -> R { T::m(a) }`"""
+    span = method.name.span
+    given = [
+        ast.Parameter(span=p.span, name=p.name, type=deepcopy(p.type), default=deepcopy(p.default))
+        for p in method.parameters
+        if not p.is_self
+    ]
+    own = ast.Parameter(span=span, name=ast.Ident(span=span, text="self"), type=None, is_self=True, mutable=mutable)
+    arguments = [ast.Argument(span=span, name=None, value=ast.PathExpr(span=span, segments=[p.name])) for p in given]
+    call = ast.Call(span=span, callee=ast.PathExpr(span=span, segments=[item.name, method.name]), arguments=arguments)
+    return ast.Function(
+        span=method.span, name=method.name, is_async=False, type_parameters=[],
+        parameters=[*([own] if takes_self else []), *given], result=deepcopy(method.result), clauses=[],
+        body=ast.Block(span=span, statements=[], result=call),
+    )  # fmt: skip
+
+
+# ----------------------------------------------------------------
+# Impls: which type each belongs to, its methods as symbols, `Self` inside (L-3.10, L-3.1.17).
+#
+# Hands on `declare_impls` and `visit_impl`.
+
+LONGEST_ALIAS_CHAIN = 64
+
+
+def declare_impls(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
+    """Methods become members of their types before any body is resolved, so that order does not matter."""
+    for item in items:
+        if isinstance(item, ast.Impl) and not isinstance(item.symbol, ErroneousSymbol):
+            _declare_impl(r, item)
+        elif isinstance(item, ast.Tool) and item.trait is not None:
+            item.impl = trait_impl(r, item)
+            _declare_impl(r, item.impl)
+
+
+def _declare_impl(r: Resolver, item: ast.Impl) -> None:
+    head = _head(r, item.target)
+    impl = ImplSymbol(head.name if head is not None else "", item, head, ANY)
+    impl.home = r.at
+    impl.trait = _head(r, item.trait) if item.trait is not None else None
+    item.symbol = impl
+    r.module.impls.append(impl)
+    if item.trait is not None and head is not None:
+        r.module.trait_impls.setdefault(head, []).append(impl)
+    for node in item.methods:
+        symbol = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl)
+        symbol.home = r.at
+        impl.methods.append(symbol)
+        r.module.add(symbol, node.name.span)
+        if head is not None and item.trait is None:
+            r.module.members.setdefault(head, {}).setdefault(symbol.name, []).append(symbol)
+
+
+def _head(r: Resolver, target: ast.TypeExpr) -> Symbol | None:
+    """What the target names; aliases are followed."""
+    for _ in range(LONGEST_ALIAS_CHAIN):
+        if not isinstance(target, ast.NamedType):
+            return None
+        symbol = find_item(r, target.path[0]) if len(target.path) == 1 else walk(r, target.path).symbol
+        if not isinstance(symbol, AliasSymbol):
+            return symbol
+        target = symbol.declaration.target
+    return None
+
+
+def visit_impl(r: Resolver, item: ast.Impl) -> None:
+    if not isinstance(item.symbol, ImplSymbol):
+        return
+    with r.block() as scope:
+        item.symbol.type_parameters = type_parameters(r, item.type_parameters)
+        r.visit(item.trait)
+        head = item.symbol.head
+        is_type = not isinstance(head, (ModelSymbol, ToolSymbol))
+        if is_type:
+            r.visit(item.target)
+        scope.names["Self"] = head if head is not None and is_type else item.symbol
+        for method in item.methods:
+            function(r, method)
+
+
+# ----------------------------------------------------------------
+# Pipelines: each stage becomes a function of its own (O-6.17, O-6.18).
+
+NO_INPUT = "input"  # the parameter of an expression stage for an input that the pipeline gives no name
+
+
+def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
+    """Runs in a scope of the item."""
+    symbol = node.symbol
+    assert isinstance(symbol, PipelineSymbol)
+    if node.parameter is not None:
+        r.visit(node.parameter.type)
+        r.visit(node.parameter.default)
+    r.visit(node.result)
+    seen: dict[str, ast.Stage] = {}
+    for stage in node.stages:
+        if len(symbol.stages) >= DEFAULT.parameters:
+            message = f"pipeline `{node.name.text}` has more than {DEFAULT.parameters} stages"
+            r.report("E0114", stage.name.span, message, help="split it: a stage can run another pipeline")
+            break
+        name = stage.name.text
+        if name in seen:
+            r.report(
+                "E1003", stage.name.span, f"stage `{name}` is defined twice", first=seen[name].name.span,
+                help="rename one of them",
+            )
+        for decorator in stage.decorators:
+            for argument in decorator.arguments:
+                r.visit(argument.value)
+        _stage(r, symbol, stage)
+        seen.setdefault(name, stage)
+        r.stages.append(name)
+    r.stages = []
+
+
+def _stage(r: Resolver, pipeline: PipelineSymbol, stage: ast.Stage) -> None:
+    parameters = stage.parameters if stage.value is None else _seen_by_expression(pipeline)
+    declaration = ast.Function(
+        span=stage.span, name=stage.name, is_async=True, type_parameters=[], parameters=parameters, result=stage.result,
+        clauses=[], body=stage.body or _body(stage),
+    )  # fmt: skip
+    symbol = StageSymbol(stage.name.text, declaration, [], ANY, pipeline=pipeline, stage=stage, home=pipeline.home)
+    if stage.value is None:
+        function(r, declaration)
+    else:
+        _expression_stage(r, declaration)
+    pipeline.stages.append(symbol)
+
+
+def _body(stage: ast.Stage) -> ast.Block:
+    assert stage.value is not None
+    return ast.Block(span=stage.value.span, statements=[], result=stage.value)
+
+
+def _seen_by_expression(pipeline: PipelineSymbol) -> list[ast.Parameter]:
+    """The input, then what each earlier stage gave."""
+    given = pipeline.declaration.parameter
+    span = pipeline.declaration.name.span
+    names = [given.name if given is not None else ast.Ident(span=span, text=NO_INPUT)]
+    names += [stage.stage.name for stage in pipeline.stages]
+    return [ast.Parameter(span=name.span, name=name, type=None) for name in names]
+
+
+def _expression_stage(r: Resolver, declaration: ast.Function) -> None:
+    """Its parameters are no variables that somebody wrote there: none of them has to be used."""
+    with r.body(None) as scope:
+        declaration.scope = scope
+        for parameter in declaration.parameters:
+            local = Local(parameter.name.text, ANY, False, scope)
+            scope.locals.append(local)
+            parameter.binding = local
+            r.scope.names[local.name] = local
+        r.visit(declaration.body)
+
+
+# ----------------------------------------------------------------
+# Tools: a tool is a struct of its state fields with an impl of its methods (O-4.1 to O-4.6).
+#
+# Hands on `tool_symbol`, `visit_tool`, and the same of MCP servers.
+
+
+def tool_symbol(r: Resolver, item: ast.Tool) -> ToolSymbol:
+    """The symbol of a tool, its state and its methods declared; only the tool itself has a name that others see."""
+    name = item.name.text
+    fields = [ast.Field(span=f.span, name=f.name, type=f.type, default=f.default, doc=f.doc) for f in item.fields]
+    struct = ast.Struct(span=item.span, name=item.name, type_parameters=[], fields=fields)
+    state = StructSymbol(name, struct, Nominal("struct", name, key=r.type_key(name)), [], home=r.at)
+    target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
+    target.binding = state
+    methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=item.methods)
+    impl = ImplSymbol(name, methods, state, ANY, home=r.at)
+    tool = ToolSymbol(name, item, state, impl)
+    r.module.add(state, item.name.span)
+    r.module.impls.append(impl)
+    for node in item.methods:
+        method = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl, tool, home=r.at)
+        impl.methods.append(method)
+        r.module.add(method, node.name.span)
+        for owner in (tool, state):
+            r.module.members.setdefault(owner, {}).setdefault(method.name, []).append(method)
+    return tool
+
+
+def visit_tool(r: Resolver, item: ast.Tool) -> None:
+    """Names in fields, values and methods; `Self` is the state."""
+    assert isinstance(item.symbol, ToolSymbol)
+    with r.body(None):
+        for entry in item.entries:
+            r.visit(entry.value)
+        for field in item.fields:
+            r.visit(field.type)
+            r.visit(field.default)
+    with r.block() as scope:
+        scope.names["Self"] = item.symbol.state
+        for method in item.methods:
+            function(r, method)
+
+
+def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
+    """The symbol of an MCP server with those of its signatures, which have no bodies."""
+    server = McpSymbol(item.name.text, item, home=r.at)
+    target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
+    methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])
+    owner = ImplSymbol(server.name, methods, server, ANY)
+    members = r.module.members.setdefault(server, {})
+    for node in item.functions:
+        method = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, owner, server)
+        if method.name in members:
+            first = members[method.name][0].declaration.name.span
+            r.report("E1003", node.name.span, f"`{method.path}` is defined twice", help="rename one of them", first=first)
+            continue
+        members[method.name] = [method]
+        server.methods.append(method)
+    return server
+
+
+def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
+    """Names in fields, parameters and results."""
+    with r.body(None):
+        for entry in item.entries:
+            visit_field(r, entry.key.text, entry.value)
+    for node in item.functions:
+        function(r, node)
+        for parameter in node.parameters:
+            if parameter.binding is not None:
+                parameter.binding.read = True  # parameters of a signature may go unused (L-4.7.1)
+
+
+# ----------------------------------------------------------------
+# Traits: their methods as symbols, `Self` inside, the predeclared trait `From` (L-3.10, L-3.1.17).
+#
+# Hands on `trait_symbol`, `visit_trait`, `predeclare`.
+
+PRELUDE = "trait From<A> { fn from(a: A) -> Self; }"
+
+
+def trait_symbol(r: Resolver, item: ast.Trait) -> TraitSymbol:
+    name = item.name
+    written = ast.TypeParameter(span=name.span, name=ast.Ident(span=name.span, text="Self"), bounds=[])
+    own = TypeParameterSymbol("Self", written, Nominal("parameter", "Self", key=r.parameter_key("Self")))
+    symbol = TraitSymbol(name.text, item, Nominal("trait", name.text, key=r.type_key(name.text)), own)
+    r.module.traits.append(symbol)
+    for node in item.methods:
+        method = FunctionSymbol(node.name.text, node, [], NIL, symbol)
+        first = symbol.methods.setdefault(method.name, method)
+        if first is not method:
+            message = f"`{symbol.name}` has two methods `{method.name}`"
+            r.report("E2030", node.name.span, message, help="rename one of them", first=first.declaration.name.span)
+            continue
+        node.symbol = method
+        method.home = r.at
+        r.module.add(method, node.name.span)
+    return symbol
+
+
+def visit_trait(r: Resolver, item: ast.Trait) -> None:
+    symbol = item.symbol
+    if not isinstance(symbol, TraitSymbol):
+        return
+    with r.block() as scope:
+        symbol.type_parameters = type_parameters(r, item.type_parameters)
+        scope.names["Self"] = symbol.self_parameter
+        for node in item.methods:
+            function(r, node)
+            for parameter in node.parameters:
+                if parameter.binding is not None:
+                    parameter.binding.read = True  # a trait's parameters may go unused (L-4.7.1)
+
+
+@cache
+def _prelude_source() -> Source:
+    return Source("std", PRELUDE)
+
+
+def predeclare(r: Resolver) -> None:
+    """`From` stands in the outermost scope (L-3.10.5)."""
+    source = _prelude_source()
+    for item in parse(source, Diagnostics()).items:
+        assert isinstance(item, ast.Trait)
+        with r.inside(r.root, r.outermost):
+            item.symbol = r.outermost.names[item.name.text] = trait_symbol(r, item)
+            visit_trait(r, item)
+        for method in item.symbol.methods.values():
+            method.home = None
+
+
+# ----------------------------------------------------------------
+# Items: which names a module or block declares, and the names inside each item.
+#
+# All names of a scope are declared before any body is resolved, so that order does not matter (L-5.4.2).
 
 # Items on which no decorator may stand, by their keyword.
 UNDECORATED: dict[type[ast.Item], str] = {

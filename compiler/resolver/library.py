@@ -5,15 +5,14 @@ Hands on `declare_library` and `library_tool`. Must not know: what hooks and too
 
 from __future__ import annotations
 
-from .. import ast
 from ..diagnostics import Diagnostics
-from ..parse import parse
 from ..source import Source
 from ..symbols import Symbol
-from .items import enum_symbol, visit_items
+from ..syntax import ast
+from ..syntax.parse import parse
+from .items import enum_symbol, tool_symbol, visit_items
 from .names import LIBRARY
 from .state import Resolver
-from .tools import tool_symbol
 
 ACTIONS = """\
 enum ToolCallAction { Allow, Deny(String), Replace(Any) }

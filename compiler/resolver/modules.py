@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from .. import ast
-from ..loading import module_files
+from ..project import module_files
 from ..source import Span
 from ..symbols import ModuleSymbol, Symbol
+from ..syntax import ast
 from .names import imported, written
-from .scopes import ErroneousSymbol, Import, Scope
-from .state import Resolver
+from .state import ErroneousSymbol, Import, Resolver, Scope
 
 # ---------------------------------------------------------------- modules
 

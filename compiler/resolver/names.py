@@ -10,14 +10,27 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
-from .. import ast
-from ..symbols import BuiltinSymbol, EnumSymbol, Local, ModuleSymbol, StdFunctionSymbol, StdModuleSymbol, Symbol, VariantSymbol
-from .everyday import PATHS, WITHOUT_USE
-from .library_help import library_help, offers_help
-from .scopes import AmbiguousSymbol, ErroneousSymbol, Import, Scope, sees
-from .spelling import did_you_mean
-from .state import Resolver
+from ...vm.builtins import ASSOCIATED, FUNCTIONS
+from ...vm.builtins.modules import STD_MODULES, STD_TYPES, std_module
+from ...vm.values.errors import FAMILIES
+from ..hints.names import PATHS, WITHOUT_USE, did_you_mean, library_help, offers_help
+from ..symbols import (
+    BuiltinSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    ImplSymbol,
+    Local,
+    ModuleSymbol,
+    StdFunctionSymbol,
+    StdModuleSymbol,
+    Symbol,
+    TraitItemSymbol,
+    TraitSymbol,
+    TypeParameterSymbol,
+    VariantSymbol,
+)
+from ..syntax import ast
+from .state import AmbiguousSymbol, ErroneousSymbol, Import, Resolver, Scope, sees
 
 LIBRARY = "std"  # the file that the text of the library stands in
 TOOL_NAMES = ("FileTool", "HttpTool", "ShellTool")
@@ -379,3 +392,92 @@ def _target(r: Resolver, one: Import) -> Symbol | None:
 
 def _has_members(symbol: Symbol) -> bool:
     return isinstance(symbol, (ModuleSymbol, StdModuleSymbol, EnumSymbol, ErroneousSymbol))
+
+
+# ----------------------------------------------------------------
+# The outermost scope: built-in functions, constructors and types (L-1.3.7).
+#
+# Hands on `outermost`, the type table and what is associated with them.
+
+# Type names and their numbers of type arguments (L-3.1).
+TYPES: dict[str, int] = {
+    **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes"), 0),
+    "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
+    **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn", "Fact", "Provenance"), 0),
+    **dict.fromkeys(("Learned", "Dominant", "Observed"), 0),
+    **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
+    **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0),
+    **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
+    "PipelineRef": 0,
+}
+
+# Types that are reached through their module of the library only (L-7).
+LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0, "ModelUsage": 0, "BudgetLeft": 0, "Url": 0, "DateTime": 0}
+
+MEMORY_CONSTRUCTORS = ("new", "from", "of")
+STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")
+
+
+def outermost() -> Scope:
+    """A scope of everything predeclared."""
+    scope = Scope(None)
+    names: dict[str, Symbol] = {name: BuiltinSymbol(name) for name in (*TYPES, *FUNCTIONS)}
+    names.update((name, ErrorFamilySymbol(name)) for name in FAMILIES)
+    scope.names = names
+    return scope
+
+
+def associated(owner: str) -> list[str]:
+    """The associated functions of a predeclared type (L-6.9)."""
+    if owner in ("Memory", "MemoryRef"):
+        return list(MEMORY_CONSTRUCTORS)
+    if owner in STORES:
+        return ["new"]
+    return [name for receiver, name in ASSOCIATED if receiver == owner]
+
+
+# ----------------------------------------------------------------
+# Paths through traits: `X::m`, `T::m` by an impl, `T::X::m` (L-3.10.3).
+#
+# Hands on `trait_item`, `members_through_traits`.
+
+
+def trait_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
+    """What `owner::name` names by way of traits: `X::m`, `T::m`, the `T::X` of `T::X::m`; None if nothing."""
+    match owner:
+        case TraitSymbol():
+            return TraitItemSymbol(name.text, owner) if name.text in owner.methods else _unknown(r, owner, name)
+        case TraitItemSymbol(trait=TraitSymbol() as trait) if not owner.name:
+            known = name.text in trait.methods
+            return TraitItemSymbol(name.text, trait, owner.impls, True) if known else _unknown(r, trait, name)
+        case TypeParameterSymbol():
+            return _of_bounds(r, owner, name)
+    impls = r.module.trait_impls.get(owner, [])
+    offering = [impl for impl in impls if isinstance(impl.trait, TraitSymbol) and name.text in impl.trait.methods]
+    if offering:
+        return TraitItemSymbol(name.text, None, offering, True)
+    named = find_item(r, name) if name.text[:1].isupper() else None
+    if isinstance(named, TraitSymbol):
+        return TraitItemSymbol("", named, [impl for impl in impls if impl.trait is named], True)
+    return None
+
+
+def _unknown(r: Resolver, trait: TraitSymbol, name: ast.Ident) -> Symbol | None:
+    help = did_you_mean(name.text, trait.methods)
+    r.report("E1010", name.span, f"trait `{trait.name}` has no method `{name.text}`", help=help)
+    return None
+
+
+def _of_bounds(r: Resolver, owner: TypeParameterSymbol, name: ast.Ident) -> Symbol | None:
+    """`T::m(x)` of a bounded T, and `Self::m(x)` in a trait."""
+    bounds = [bound.binding for bound in owner.declaration.bounds if isinstance(bound, ast.NamedType)]
+    if owner.name == "Self":
+        bounds += [symbol for symbol in r.module.traits if symbol.self_parameter is owner]
+    offering = [trait for trait in bounds if isinstance(trait, TraitSymbol) and name.text in trait.methods]
+    return TraitItemSymbol(name.text, offering[0]) if offering else None
+
+
+def members_through_traits(r: Resolver, owner: Symbol) -> list[str]:
+    """For suggestions."""
+    impls: list[ImplSymbol] = r.module.trait_impls.get(owner, [])
+    return [name for impl in impls if isinstance(impl.trait, TraitSymbol) for name in impl.trait.methods]

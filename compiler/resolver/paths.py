@@ -6,7 +6,8 @@ Sets `binding` of PathExpr, NamedType and StructExpr. Must not know: types of ex
 from __future__ import annotations
 
 from ...vm.values.errors import FAMILIES
-from .. import ast
+from ..hints import names
+from ..hints.names import did_you_mean, family_help, listed
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
@@ -22,14 +23,9 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from . import everyday
-from .family_help import family_help
-from .names import find, find_item, walk
-from .predeclared import LIBRARY_TYPES, TYPES, associated
-from .scopes import ErroneousSymbol
-from .spelling import did_you_mean, listed
-from .state import Handler, Resolver
-from .trait_paths import members_through_traits, trait_item
+from ..syntax import ast
+from .names import LIBRARY_TYPES, TYPES, associated, find, find_item, members_through_traits, trait_item, walk
+from .state import ErroneousSymbol, Handler, Resolver
 
 
 def path_expr(r: Resolver, node: ast.PathExpr) -> None:
@@ -125,7 +121,7 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
     found = trait_item(r, owner, name)
     if found is not None:
         return found
-    help = everyday.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
+    help = names.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
     help = help or listed("functions", known, like=name.text) or f"methods stand behind a value: `x.{name.text}(…)`"
     r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return None
@@ -152,7 +148,7 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
 
 
 def _everyday_type(r: Resolver, node: ast.NamedType) -> str | None:
-    return everyday.everyday_type(node.path[0].text, [r.text(argument) for argument in node.arguments or ()])
+    return names.everyday_type(node.path[0].text, [r.text(argument) for argument in node.arguments or ()])
 
 
 def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:

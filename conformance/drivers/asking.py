@@ -12,16 +12,15 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from concerto.runtime.access.network import HttpFailure, HttpReply, HttpRequest
 from concerto.runtime.agents.child import ChildEnded
 from concerto.runtime.connections import resolve_key
 from concerto.runtime.emits import NoListener
 from concerto.runtime.errors import CallFailure, Origin
-from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
-from concerto.runtime.mcp.served import Answer, ServedTool, ServerFailure
-from concerto.runtime.mcp.settings import McpSettings
+from concerto.runtime.mcp.served import Answer, McpSettings, ServedTool, ServerFailure
 from concerto.runtime.providers.base import Provider, origin_of, timed_out
 from concerto.runtime.records import Call, Reply, Request
-from concerto.runtime.schema.json_text import compact_json
+from concerto.runtime.schema.lenient_json import compact_json
 from concerto.vm.values import from_json, to_json
 
 Json = dict[str, Any]

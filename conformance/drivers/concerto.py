@@ -24,28 +24,28 @@ from concerto.conformance.drivers.asking import (
     AskingChild, AskingNetwork, AskingProvider, AskingServer, Json, Runner, answered, receive, send,
 )  # fmt: skip
 from concerto.cli.version import VERSION
-from concerto.compiler.codes import CODES
+from concerto.compiler.diagnostics import CODES
 from concerto.compiler.diagnostics import Diagnostic
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.source import Source
 from concerto.runtime.errors import ConfigFailure
-from concerto.runtime.mcp.settings import McpSettings
-from concerto.runtime.permissions import Permissions
+from concerto.runtime.mcp.served import McpSettings
+from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.providers.base import Provider
-from concerto.runtime.performers.tests import EMITS
+from concerto.runtime.effects.tests import EMITS
 from concerto.runtime.host import Host
-from concerto.runtime.session import Outcome, Session
+from concerto.runtime.session.session import Outcome, Session
 from concerto.runtime.standard_input import Scripted
-from concerto.runtime.suspension import Snapshots, Told, resume
-from concerto.runtime.testing import judged as judge
-from concerto.runtime.virtual_time import VirtualLoop
+from concerto.runtime.session.state import Snapshots, Told, resume
+from concerto.runtime.session.testing import judged as judge
+from concerto.runtime.session.testing import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
-from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.encoding import encode
 from concerto.vm.bytecode.disasm import disassemble
 from concerto.vm.bytecode.image import ImageError, log_of
-from concerto.vm.effects import Effect
-from concerto.vm.link import Program
-from concerto.vm.load import load_bytes, load_image
+from concerto.vm.interp.effects import Effect
+from concerto.vm.interp.link import Program
+from concerto.vm.interp.link import load_bytes, load_image
 from concerto.vm.values import display, to_json, typeof
 
 FRAME = ("function", "file", "line", "column")

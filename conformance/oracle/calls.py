@@ -6,7 +6,7 @@ one-element cells; a closure keeps the cells that exist when it is made, so it s
 """
 
 
-from concerto.compiler import ast
+from concerto.compiler.syntax import ast
 
 from .library.table import json_parse, map_good
 from .places import Code, Place, write

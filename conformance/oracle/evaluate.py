@@ -4,7 +4,7 @@ A loop body makes new cells for its variables every round (L-5.9.3). What else e
 """
 
 
-from concerto.compiler import ast
+from concerto.compiler.syntax import ast
 
 from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write

@@ -6,7 +6,7 @@ and the key. A pattern becomes a function that tests a value and fills the varia
 
 from collections import namedtuple
 
-from concerto.compiler import ast
+from concerto.compiler.syntax import ast
 
 from .scopes import Function, Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, Type, has_kind, known, prune

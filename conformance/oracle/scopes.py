@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 from collections import namedtuple
 
-from concerto.compiler import ast
+from concerto.compiler.syntax import ast
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.parse import decode_source, parse
+from concerto.compiler.syntax.parse import decode_source, parse
 
 from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, known, prune, substitute
 from .values import PARENTS, Any, Case

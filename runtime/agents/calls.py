@@ -1,24 +1,43 @@
-"""An agent in the place of a provider: its calls go the way of models (O-2.47, O-3.27, O-7.10, O-7.12).
-
-Hands on `AgentSender` and the settings of its calls. Must not know: processes, the machine.
+"""Calls of agents in the way of models: what stands in the place of a provider, `listen`, and scripted agents (O-2.47, O-3.27,
+O-7).
 """
 
 from __future__ import annotations
 
-from ..call_settings import CallSettings
+import json
+
+from ...vm.values import Err, Ok, from_json
+from ...vm.values.text import to_json
+from ..access.secrets import clean_json
+from ..calls.settings import CallSettings
 from ..connections import ConnectionSettings
+from ..errors import ConfigFailure, Origin
 from ..providers.base import Provider
+from ..providers.offline import MOCK, comes_within, scripted_reply
 from ..records import Reply
+from ..schema.lenient_json import compact_json
+from ..schema.validation import Accepted, admitted, validators
+from .messages import ERROR, RESULT, Answer, message_fields, object_answer, read_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import Any, Protocol
 
+    from ...vm.interp.effects import AgentCall, Effect
+    from ..providers.offline import Script
     from ..records import Request
-    from .messages import Answer
+    from ..running import Running
+    from .messages import AgentSettings
     from .process import Listener
-    from .settings import AgentSettings
 
+
+# ----------------------------------------------------------------
+# An agent in the place of a provider: its calls go the way of models (O-2.47, O-3.27, O-7.10, O-7.12).
+#
+# Hands on `AgentSender` and the settings of its calls.
+
+if TYPE_CHECKING:
     class Exchanging(Protocol):
         """The process of an agent, or what stands in for it."""
 
@@ -60,3 +79,124 @@ def call_settings(agent: AgentSettings) -> CallSettings:
         log_channel=agent.log_channel,
         cache=None,
     )
+
+
+# ----------------------------------------------------------------
+# Messages on the way to an answer: handlers of `listen`, and what nobody handles (O-7.33 to O-7.36).
+#
+# Hands on `Listening`.
+
+UNHANDLED = "listen:unhandled"
+
+
+class HandlerLeft(Exception):
+    """A handler gave an Err: it is the outcome of the whole `listen` (O-7.35)."""
+
+    def __init__(self, outcome: Err) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+class Listening:
+    """The handlers of one call; none for a plain `execute`. They run one after another, as children of the task that waits."""
+
+    def __init__(self, run: Running, effect: Effect) -> None:
+        call: AgentCall = effect.payload
+        self.run = run
+        self.effect = effect
+        self.agent = call.agent
+        self.listens = call.handlers is not None
+
+    def _handler(self, wanted: str) -> tuple[Any, str | None]:
+        """What the effect has for messages of a type: a closure, and the schema of its parameter."""
+        rows = {kind: (handler, schema) for kind, handler, schema in self.effect.payload.handlers or ()}
+        return rows.get(wanted, (None, None))
+
+    async def heard(self, message: dict[str, Any]) -> Any:
+        """Plain data to send back, None for nothing."""
+        handler, schema = self._handler(message["type"])
+        if handler is None:
+            self.run.runtime_emit(UNHANDLED, message)
+            return None
+        value = await self.run.call(self.effect, handler, [await self._argument(message, schema)])
+        if type(value) is Err:
+            raise HandlerLeft(value)
+        return plain(value.value if type(value) is Ok else value)
+
+    async def _argument(self, message: dict[str, Any], schema: str | None) -> Any:
+        fields = message_fields(message)
+        if schema is None:
+            return from_json(fields)
+        outcome = await admitted(self.run.schemas[schema], fields, validators(self.run, self.effect, schema))
+        if isinstance(outcome, Accepted):
+            return self.run.builder.value(outcome.tree)
+        text = f'a message "{message["type"]}" does not fit {schema}: ' + "; ".join(violation.text for violation in outcome)
+        raise Origin(self.agent, self.agent, 0).failure("AgentError", "Protocol", text, raw_line=compact_json(message))
+
+
+def plain(value: Any) -> Any:
+    """A value of the machine as JSON data."""
+    return json.loads(to_json(value))
+
+
+# ----------------------------------------------------------------
+# What stands in for an agent in a test: scripted replies or messages in place of the process (O-8.12, O-8.16).
+
+if TYPE_CHECKING:
+    Messages = Sequence[dict[str, Any]]
+
+
+class ScriptedAgent:
+    """`messages` are delivered in order at every call; without them the next reply of `script` is the answer. `exhausted` makes
+    what is raised when there is none."""
+
+    name = MOCK
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        script: Script,
+        messages: Messages | None,
+        sleep: Callable[[float], Awaitable[None]],
+        exhausted: Callable[[], Exception],
+    ) -> None:
+        self.settings = settings
+        self.origin = Origin(settings.name, settings.name, settings.timeout)
+        self._script = script
+        self._messages = None if messages is None else checked(messages)
+        self._sleep = sleep
+        self._exhausted = exhausted
+
+    async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
+        if self._messages is not None:
+            return await self._delivered(self._messages, listener)
+        scripted = self._script.take()
+        if scripted is None:
+            raise self._exhausted()
+        if not await comes_within(self.settings.timeout, scripted, self._sleep):
+            raise self.origin.timed_out()
+        text = scripted_reply(scripted, self.origin, model=MOCK).text
+        if not self.settings.json_output:
+            return Answer(text)
+        return object_answer(read_object(text) or {"type": RESULT, "text": text})
+
+    async def _delivered(self, messages: Messages, listener: Listener) -> Answer:
+        for message in messages[:-1]:
+            await listener.heard(message)
+        last = messages[-1]
+        if last["type"] == ERROR:
+            raise self.origin.failure("AgentError", "Failed", str(last.get("message", "")))
+        return object_answer(last)
+
+
+def checked(messages: Any) -> Messages:
+    """ConfigFailure unless all are Maps with a String `type`, of which the last and no other is terminal."""
+    if not isinstance(messages, list) or not messages:
+        raise ConfigFailure("E4004", "`messages` is an Array of at least one Map")
+    for index, message in enumerate(messages):
+        kind = message.get("type") if isinstance(message, dict) else None
+        if not isinstance(kind, str):
+            raise ConfigFailure("E4004", f"message {index}: expected a Map with a String `type`")
+        if (kind in (RESULT, ERROR)) != (index == len(messages) - 1):
+            raise ConfigFailure("E4004", f'message {index}: the last one, and no other, is "{RESULT}" or "{ERROR}"')
+    return [clean_json(message) for message in messages]

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import json
 
-from ..outside_text import clean_text
-from ..schema.json_text import JsonRefused, compact_json, parse_json
+from ..access.secrets import clean_text
+from ..calls.retry import RetryPolicy
+from ..connections import check_decorators, check_fields, duration, fields_of, listed, one_of, text, variables
+from ..errors import ConfigFailure
+from ..schema.lenient_json import JsonRefused, compact_json, parse_json
+from .children import split_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
+
 
 RESULT, ERROR, INIT_ACK = "result", "error", "init_ack"
 ENVELOPE = ("type", "in_reply_to")
@@ -76,9 +82,71 @@ def plain_answer(line: str) -> Answer:
 
 def object_answer(message: dict[str, Any]) -> Answer:
     text = message.get("text")
-    return Answer(text if isinstance(text, str) else compact_json(message), fields_of(message))
+    return Answer(text if isinstance(text, str) else compact_json(message), message_fields(message))
 
 
-def fields_of(message: dict[str, Any]) -> dict[str, Any]:
+def message_fields(message: dict[str, Any]) -> dict[str, Any]:
     """All but the envelope."""
     return {key: value for key, value in message.items() if key not in ENVELOPE}
+
+
+# ----------------------------------------------------------------
+# What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
+#
+# Hands on `AgentSettings`.
+
+DEFAULT_TIMEOUT = 120.0
+DEFAULT_LOG_CHANNEL = "agent:log"
+DEFAULT_SCHEMA_ATTEMPTS = 3
+FORMATS = ("text", "json")
+
+# What `[agents.X]` and the host say (O-7.4 to O-7.8).
+PROCESS = {
+    "transport": one_of("stdio"), "command": text, "args": listed(text), "timeout": duration, "working_dir": text,
+    "env": variables, "params": lambda value: type(value) is dict,
+}  # fmt: skip
+FIELDS = {
+    "connector": text, "input_format": one_of(*FORMATS), "output_format": one_of(*FORMATS), "timeout": duration,
+    "process": fields_of(PROCESS),
+}  # fmt: skip
+
+
+class AgentSettings:
+    """`command` is the argument list, None where nobody configured the connector."""
+
+    def __init__(
+        self, name: str, fields: Mapping[str, Any], decorators: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
+    ) -> None:
+        """`given`: what the host says of the connector, over the manifest. Raises ConfigFailure."""
+        check_fields(f"agent {name}", fields, FIELDS)
+        check_fields(f"agent {name}", given, PROCESS)
+        check_decorators(f"agent {name}", decorators)
+        if fields.get("connector") is None:
+            raise ConfigFailure("E4002", f"agent {name} lacks connector")
+        process = {**(fields.get("process") or {}), **given}
+        self.name = name
+        self.connector: str = fields["connector"]
+        self.json_input = fields.get("input_format") == "json"
+        self.json_output = fields.get("output_format") == "json"
+        limits = (decorators.get("timeout", {}).get("seconds"), fields.get("timeout"), process.get("timeout"))
+        self.timeout = float(next((limit for limit in limits if limit is not None), DEFAULT_TIMEOUT))
+        self.command = _argument_list(name, process)
+        self.working_dir: str = process.get("working_dir") or "."
+        self.env: Mapping[str, str | dict[str, str]] = process.get("env") or {}
+        self.params: dict[str, Any] = process.get("params") or {}
+        retry = decorators.get("retry")
+        self.policy = RetryPolicy(max_attempts=1) if retry is None else RetryPolicy.from_decorator(retry)
+        self.schema_attempts = int((retry or {}).get("max", DEFAULT_SCHEMA_ATTEMPTS))
+        log = decorators.get("log")
+        self.log_channel = None if log is None else str(log.get("channel", DEFAULT_LOG_CHANNEL))
+
+
+def _argument_list(name: str, process: Mapping[str, Any]) -> list[str] | None:
+    """Split by POSIX quoting when `args` is absent (O-4.38)."""
+    command = process.get("command")
+    if command is None:
+        return None
+    try:
+        return split_command(command, process.get("args"))
+    except ValueError as error:
+        raise ConfigFailure("E4004", f"agent {name}: command {command!r}: {error}") from None

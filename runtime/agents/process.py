@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..errors import CallFailure
-    from .settings import AgentSettings
+    from .messages import AgentSettings
 
     class Listener(Protocol):
         listens: bool
@@ -199,5 +199,3 @@ async def _next_line(child: Child) -> str:
         line = await child.line()
         if line.strip():
             return line
-
-

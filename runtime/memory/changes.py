@@ -6,13 +6,10 @@ not know: which store, calls, locks.
 
 from __future__ import annotations
 
-from .entries import Entry, Turn, ViewState, units
-from .inner_views import source_of
-from .source import Changed
+from .entries import Entry, Turn, ViewState, count_with, units
+from .log import Changed
 from .stores.protocol import Batch, Head
-from .tokens import count_with
-from .view_pins import pins_message
-from .views import advanced
+from .views import advanced, pins_message, source_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +17,8 @@ if TYPE_CHECKING:
 
     from ..records import Msg
     from .entries import Unit
+    from .log import StoredLog
     from .policy import Policy
-    from .source import StoredLog
 
 
 class Draft:
@@ -154,7 +151,7 @@ class Change:
         turns = [self.turn] if self.turn is not None and left else []
         views = self._moved_cuts(left, evict, after)
         if self.policy.redact and self.new:
-            from .older_text import marked
+            from .redaction import marked
 
             views += marked(self.policy, self.states, head.next, at)
         return Batch(after, entries=left, turns=turns, evict=evict, views=views)

@@ -10,7 +10,7 @@ from array import array
 from operator import mul
 
 from ...vm.panics import Panic
-from ..host_failures import exception_text
+from ..host import exception_text
 from .facts import PERSISTENT
 
 TYPE_CHECKING = False

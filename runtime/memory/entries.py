@@ -8,14 +8,151 @@ state means.
 from __future__ import annotations
 
 from ...vm.values.metering import FEW, paced
+from ..errors import CallFailure
 from ..records import Call, Msg, ProviderState
-from .errors import corrupt, invalid_unit, unsupported_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypeAlias
 
+
+# ----------------------------------------------------------------
+# The failures of a memory (M-6.23): typed, with the fields a program can read.
+#
+# Hands on `MemoryFailure`s, which end at the boundary of the runtime like every `CallFailure`.
+
+
+class MemoryFailure(CallFailure):
+    """A `MemoryError` in the making; `variant` is one of M-6.23."""
+
+    def __init__(self, variant: str, message: str, **fields: Any) -> None:
+        super().__init__("MemoryError", variant, message, **fields)
+
+    @property
+    def panic_code(self) -> str:
+        """The panic of methods without a Result (M-6.22, M-6.33)."""
+        return "P452" if self.variant == "Bound" else "P451"
+
+
+class InvalidValue(Exception):
+    """What M-6.23 makes panic P452: an invalid key value, number or content."""
+
+
+class FixedSlot(InvalidValue):
+    """A second write of a slot without `mut` (M-10.2): P453."""
+
+
+def conflict(expected: int, actual: int) -> MemoryFailure:
+    message = f"the memory was changed meanwhile: expected version {expected}, found {actual}"
+    return MemoryFailure("Conflict", message, expected=expected, actual=actual)
+
+
+def waited_too_long(expected: int) -> MemoryFailure:
+    """M-5.19: the lock did not come in time."""
+    message = "another turn on this memory did not end in time"
+    return MemoryFailure("Conflict", message, expected=expected, actual=expected)
+
+
+def nested() -> MemoryFailure:
+    return MemoryFailure("Nested", "a run that writes this memory is already in progress here; attach it with `auto: false`")
+
+
+def overflow(needed: int, budget: int, seqs: Sequence[int]) -> MemoryFailure:
+    message = f"system message and pinned messages need {needed} tokens, the limit is {budget}"
+    return MemoryFailure("Overflow", message, needed=needed, budget=budget, seqs=list(seqs))
+
+
+def invalid_unit(reason: str) -> MemoryFailure:
+    return MemoryFailure("InvalidUnit", reason)
+
+
+def reading_itself(memory: str) -> MemoryFailure:
+    """M-4.33: a view function uses the memory whose messages it is asked for."""
+    message = f"the view of the memory {memory} is being made here: its function may read its messages, and nothing else of it"
+    return MemoryFailure("Nested", message)
+
+
+def view_failed(memory: str, reason: str) -> MemoryFailure:
+    return MemoryFailure("View", f"the view of the memory {memory} failed: {reason}")
+
+
+def exists(branch: str) -> MemoryFailure:
+    return MemoryFailure("Exists", f"there is a branch {branch!r} already")
+
+
+def not_found(branch: str) -> MemoryFailure:
+    return MemoryFailure("NotFound", f"there is no branch {branch!r}")
+
+
+def no_turn(turn: int) -> MemoryFailure:
+    return MemoryFailure("NotFound", f"there is no turn {turn}; to remove all turns rewind to -1")
+
+
+def store_failed(store: str, reason: str) -> MemoryFailure:
+    return MemoryFailure("Store", f"store {store}: {reason}", store=store)
+
+
+def keeps_no(store: str, what: str) -> MemoryFailure:
+    """A store that has no place for `what`: facts, observations."""
+    return store_failed(store, f"this store keeps no {what}")
+
+
+def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | int]) -> MemoryFailure:
+    """A key was written when its memory had other parts than it is declared with now (M-7.6)."""
+    found = ", ".join(repr(value) for value in values) or "no parts"
+    message = (
+        f"the memory {memory} has keys that were written under another declaration, one with {found}; it is declared with "
+        f"{', '.join(names) or 'no parts'}: declare it as it was to read them, or remove all its keys with `erase()`"
+    )
+    return MemoryFailure("Store", message, store=memory)
+
+
+def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
+    """What was renamed, or got a key part, is stored under what it is called now too (M-7.8, M-7.9)."""
+    message = (
+        f"the memory {memory} has data under {now} and under {before}, and none of them is read: "
+        f"declare each as a memory of its own and `erase` one, or move what it holds with `dump` and `load`"
+    )
+    return MemoryFailure("Store", message, store=memory)
+
+
+def newer_version(found: int, supported: int) -> MemoryFailure:
+    message = f"written by a newer version: format {found}, this program reads up to {supported}"
+    return MemoryFailure("Version", message, found=found, supported=supported)
+
+
+def unsupported_part(kind: str, supported: int) -> MemoryFailure:
+    """A part that has its place in the format and no meaning here yet."""
+    message = f"an entry holds {kind}, which this version of Concerto does not carry; nothing was read"
+    return MemoryFailure("Version", message, found=supported, supported=supported)
+
+
+WAY_OUT = "restore the store from a copy, or erase the key"
+DAMAGED = "damaged memory: "
+
+
+def corrupt(reason: str) -> MemoryFailure:
+    return MemoryFailure("Corrupt", f"{DAMAGED}{reason}")
+
+
+def redaction_failed(reason: str) -> MemoryFailure:
+    return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
+
+
+def wrong_bound(message: str, bound: str) -> MemoryFailure:
+    """A function of the key gave a bound that none is (M-2.17)."""
+    return MemoryFailure("Bound", message, bound=bound)
+
+
+def unnameable(kind: str) -> MemoryFailure:
+    message = f"the {kind} of a fact holds what is not stored (what `redact` rewrites, or a secret): nothing was stored"
+    return MemoryFailure("Redaction", f"{message}; call it by something else, such as an id")
+
+
+# ----------------------------------------------------------------
+
+if TYPE_CHECKING:
     Unit: TypeAlias = list["Entry"]
 
 FORMAT = 3
@@ -254,7 +391,7 @@ def state_part(state: ProviderState) -> Part | None:
     so that the filter of secrets finds them in it (G-10.3)."""
     if not state.more:
         return None
-    from ..schema.json_text import compact_json
+    from ..schema.lenient_json import compact_json
 
     text = compact_json(state.content)
     if len(text.encode("utf-8", "surrogatepass")) > STATE_BYTES:
@@ -265,7 +402,7 @@ def state_part(state: ProviderState) -> Part | None:
 def _state(part: Part) -> ProviderState:
     from json import loads
 
-    from ..schema.json_text import JsonRefused, parse_json
+    from ..schema.lenient_json import JsonRefused, parse_json
 
     try:
         connection, wire, model = loads(part.id)
@@ -278,7 +415,7 @@ def _state(part: Part) -> ProviderState:
 
 
 def _call_part(call: Call) -> Part:
-    from ..schema.json_text import compact_json
+    from ..schema.lenient_json import compact_json
 
     return Part("call", compact_json({"name": call.name, "arguments": call.arguments, "text": call.text}), call.id)
 
@@ -348,3 +485,173 @@ def entry_of(held: dict[str, Any]) -> Entry:
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise corrupt("an entry does not decode") from None
+
+
+# ----------------------------------------------------------------
+# The address of a log (M-7): namespace, memory path, key values in declared order, branch.
+#
+# Hands on tuples and their stored bytes: per part a type byte, a length and the UTF-8 bytes, so that no two keys meet whatever
+# they hold.
+
+if TYPE_CHECKING:
+    Key: TypeAlias = tuple[str | int, ...]
+
+LONGEST_VALUE = 1024
+MAIN_BRANCH = ""
+TEXT, NUMBER = b"s", b"i"
+
+
+def memory_key(namespace: str, path: str, values: Sequence[str | int] = (), branch: str = MAIN_BRANCH) -> Key:
+    return (namespace, path, *values, branch)
+
+
+def branch_of(key: Key) -> str:
+    return str(key[-1])
+
+
+def with_branch(key: Key, branch: str) -> Key:
+    return (*key[:-1], branch)
+
+
+def key_values(names: Sequence[str], given: Mapping[str, object]) -> tuple[str | int, ...]:
+    """The values of `.key(a: v, b: v)` in declared order; InvalidValue (P452) for a value no key may have (M-7.4)."""
+    if set(given) != set(names):
+        raise InvalidValue(f"the key has {', '.join(names)}; given {', '.join(given) or 'nothing'}")
+    return tuple(_key_value(name, given[name]) for name in names)
+
+
+def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> Key:
+    """As a key stands in the store (M-7.9): without the last parts that have what keys before them have there, so that it is the
+    key that was written before."""
+    count = len(values)
+    if count > len(names):  # of another declaration, or damage: who checks keys says so
+        return values
+    while count and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
+        count -= 1
+    return values[:count]
+
+
+def longer_forms(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> list[Key]:
+    """What a key with these values was written as by a declaration whose parts had no such values."""
+    return [values[:count] for count in range(len(stored_values(names, defaults, values)) + 1, len(values) + 1)]
+
+
+def declared_values(names: Sequence[str], defaults: Mapping[str, str | int], stored: Key) -> Key | None:
+    """The values in declared order; None for a key of another declaration."""
+    missing = names[len(stored) :]
+    if len(stored) > len(names) or any(name not in defaults for name in missing):
+        return None
+    return (*stored, *(defaults[name] for name in missing))
+
+
+def _key_value(name: str, value: object) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InvalidValue(f"key part {name} is a String or an Int, found {type(value).__name__}")
+    if isinstance(value, str) and not 0 < len(value.encode("utf-8", "surrogatepass")) <= LONGEST_VALUE:
+        raise InvalidValue(f"key part {name} has 1 to {LONGEST_VALUE} bytes")
+    return value
+
+
+def encode(key: Key) -> bytes:
+    """M-7.2; a prefix of a key encodes to a prefix of its bytes."""
+    parts = []
+    for part in key:
+        kind = TEXT if isinstance(part, str) else NUMBER
+        data = str(part).encode("utf-8", "surrogatepass")
+        parts += [kind, len(data).to_bytes(4, "big"), data]
+    return b"".join(parts)
+
+
+def shown(key: Key) -> str:
+    """For messages."""
+    return "/".join(str(part) for part in key)
+
+
+def decode(stored: bytes) -> Key:
+    parts: list[str | int] = []
+    if type(stored) is not bytes:
+        raise corrupt("a key does not decode")
+    at = 0
+    while at < len(stored):
+        kind, length = stored[at : at + 1], int.from_bytes(stored[at + 1 : at + 5], "big")
+        data = stored[at + 5 : at + 5 + length]
+        if kind not in (TEXT, NUMBER) or len(data) != length:
+            raise corrupt("a key does not decode")
+        text = data.decode("utf-8", "surrogatepass")
+        parts.append(text if kind == TEXT else int(text))
+        at += 5 + length
+    return tuple(parts)
+
+
+# ----------------------------------------------------------------
+# How many tokens a message counts (M-11): the default counter, and a host counter where there is one.
+#
+# The default needs no tokenizer: 4 + a quarter of the UTF-8 bytes, rounded up, so that JSON, arguments and scripts other than
+# Latin weigh what they really send.
+
+if TYPE_CHECKING:
+    TokenCounter = Callable[[Msg, str], int]
+    """A message and the name of the model or agent, empty for none."""
+
+MESSAGE_TOKENS = 4
+BYTES_PER_TOKEN = 4
+CALL_ID_BYTES = 8
+BLOB_TOKENS = 1024
+
+
+def text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def tokens_of_bytes(count: int) -> int:
+    return MESSAGE_TOKENS - (-count // BYTES_PER_TOKEN)
+
+
+def count_text(text: str) -> int:
+    """A text counts like a message that holds only it."""
+    return tokens_of_bytes(text_bytes(text))
+
+
+def count_message(message: Msg, blobs: int = 0) -> int:
+    """The default counter (M-11.2); `blobs` binary parts come on top."""
+    held = text_bytes(message.content)
+    for call in message.calls:
+        held += text_bytes(call.name) + text_bytes(arguments_text(call)) + CALL_ID_BYTES
+    if message.call_id is not None:
+        held += CALL_ID_BYTES
+    return tokens_of_bytes(held) + blobs * BLOB_TOKENS
+
+
+def arguments_text(call: Call) -> str:
+    """The arguments of a call as they are sent: compact JSON, or the text the model sent instead."""
+    if call.arguments is None:
+        return call.text
+    from ..schema.lenient_json import compact_json
+
+    return compact_json(call.arguments)
+
+
+def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None, blobs: int = 0) -> int:
+    """The host's counter; where it gives nothing for a message that has content, the default holds (M-11.3)."""
+    found = 0 if counter is None else counter(message, by or "")
+    return found if found > 0 else count_message(message, blobs)
+
+
+def total(messages: Iterable[Msg]) -> int:
+    return sum(map(count_message, messages))
+
+
+def longest_prefix(text: str, limit: int, suffix: str = "") -> str:
+    """The longest prefix of `text` that with `suffix` counts at most `limit` tokens, never splitting a character."""
+    room = (limit - MESSAGE_TOKENS) * BYTES_PER_TOKEN - text_bytes(suffix)
+    if room <= 0:
+        return ""
+    if text.isascii():
+        return text[:room]
+    cut = text.encode("utf-8", "surrogatepass")[:room]
+    while cut:  # at most three steps: a character has at most four bytes
+        try:
+            return cut.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            cut = cut[:-1]
+    return ""

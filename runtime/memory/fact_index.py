@@ -10,25 +10,313 @@ Must not know: scores, clocks, stores.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from functools import lru_cache
+from itertools import chain
 from threading import RLock
+from unicodedata import normalize
 
 from ...vm.values.metering import FEW, paced
-from .fact_graph import Graph, entities
-from .facts import PERSISTENT
-from .list_slots import elements_of
-from .recency_bands import Bands
-from .slot_bits import Term
+from .facts import PERSISTENT, elements_of
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from .facts import Fact
-    from .recency_bands import Place
 
+
+# ----------------------------------------------------------------
+# Sets of slots as the bits of an Int: from their numbers and back, and the slots of a term.
+
+BLOCK = 128
+"""Bytes: small enough that taking its ones out one by one is quick, large enough that few blocks are looked at."""
+NOTHING = bytes(BLOCK)
+DENSE = 256
+"""The bits of a term that more than one in so many facts contains are kept; those of others are made when asked for."""
+
+
+def slots_in(bits: int) -> Iterator[int]:
+    """The places of the ones, lowest first."""
+    data = bits.to_bytes((bits.bit_length() + 7) // 8, "little")
+    for start in range(0, len(data), BLOCK):
+        piece = data[start : start + BLOCK]
+        if piece != NOTHING:
+            block, before = int.from_bytes(piece, "little"), 8 * start - 1
+            while block:
+                lowest = block & -block
+                yield before + lowest.bit_length()
+                block ^= lowest
+
+
+def bits_of(slots: Iterable[int], width: int) -> int:
+    made = bytearray(width // 8 + 1)
+    for slot in slots:
+        made[slot >> 3] |= 1 << (slot & 7)
+    return int.from_bytes(made, "little")
+
+
+class Term:
+    """The slots whose facts contain it, some of which may be given up; `live` counts the others. `most`: how often one of them
+    contains it, at most."""
+
+    __slots__ = ("slots", "live", "most", "_bits")
+
+    def __init__(self) -> None:
+        self.slots = array("I")
+        self.live = 0
+        self.most = 1
+        self._bits: int | None = None
+
+    def add(self, slot: int) -> None:
+        self.slots.append(slot)
+        self.live += 1
+        if self._bits is not None:
+            self._bits |= 1 << slot
+
+    def bits(self, width: int) -> int:
+        if self._bits is not None:
+            return self._bits
+        made = bits_of(self.slots, width)
+        if self.is_dense(width):
+            self._bits = made
+        return made
+
+    def is_dense(self, width: int) -> bool:
+        return self.live * DENSE > width
+
+
+# ----------------------------------------------------------------
+# The graph of persistent facts: entities, and how many facts each pair of them shares (M-10.10).
+#
+# Most entities of many facts are those of one fact alone. Such a one hands on less than the others of its fact give each other
+# directly, so edges are kept only between entities that several facts share; it counts when the query names it.
+
+HOPS = 2
+FUNCTION_WORDS = frozenset(
+    (
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "has", "have", "in", "is", "it", "its", "no",
+        "not", "of", "on", "or", "that", "the", "their", "this", "to", "was", "were", "will", "with",
+    )
+)  # fmt: skip
+"""Tokens of a name that name nothing (M-10.10)."""
+
+
+def folded(name: str) -> str:
+    return normalize("NFKC", name).casefold()
+
+
+def entities(fact: Fact) -> dict[str, str]:
+    """Those of a fact, by their folded names, with the form they are written in (M-10.10)."""
+    found = {folded(name): name for name in fact.about}
+    if relation_of(fact) is None:
+        for token in terms(fact.name):
+            if token not in FUNCTION_WORDS:
+                found.setdefault(token, token)
+    return found
+
+
+def relation_of(fact: Fact) -> str | None:
+    """What `relate` said of the two its fact is about; None for every other fact (M-10.41)."""
+    if len(fact.about) != 2 or fact.content != fact.name:
+        return None
+    a, b = fact.about
+    begins, ends = f"{a} ", f" {b}"
+    if not fact.name.startswith(begins) or not fact.name.endswith(ends) or len(fact.name) <= len(begins) + len(ends):
+        return None
+    return fact.name[len(begins) : -len(ends)]
+
+
+class Graph:
+    """`held`: the entities of a slot, none when it was given up. A key of `edges` is an entity that several facts share."""
+
+    __slots__ = ("edges", "by_word", "facts", "held")
+
+    def __init__(self, held: Callable[[int], Iterable[str]]) -> None:
+        self.held = held
+        self.edges: dict[str, Counter[str]] = {}
+        self.by_word = defaultdict[str, set[str]](set)
+        self.facts = defaultdict[str, Term](Term)
+
+    def add(self, slot: int, names: Iterable[str]) -> None:
+        names = list(names)
+        for entity in names:
+            if entity not in self.facts:
+                for word in terms(entity):
+                    self.by_word[word].add(entity)
+            self.facts[entity].add(slot)
+        for entity in names:
+            if entity not in self.edges and self.facts[entity].live > 1:
+                self.edges[entity] = Counter()
+                self._weigh(entity, self._only_slot(entity, slot), 1)
+        shared = [entity for entity in names if entity in self.edges]
+        for entity in shared:
+            self.edges[entity].update(other for other in shared if other != entity)
+
+    def remove(self, slot: int, names: Iterable[str]) -> None:
+        """The slot is given up already."""
+        shared = [entity for entity in names if entity in self.edges]
+        for entity in shared:
+            for other in shared:
+                if other != entity:
+                    self._lighten(entity, other)
+        for entity in names:
+            self.facts[entity].live -= 1
+            if entity in self.edges and self.facts[entity].live == 1:
+                self._weigh(entity, self._only_slot(entity, slot), -1)
+                del self.edges[entity]
+            elif not self.facts[entity].live:
+                del self.facts[entity]
+                for word in terms(entity):
+                    self.by_word[word].discard(entity)
+
+    def _only_slot(self, entity: str, beside: int) -> int:
+        """The one of its two facts that is not that one, or its last."""
+        return next(slot for slot in self.facts[entity].slots if slot != beside and entity in self.held(slot))
+
+    def _weigh(self, entity: str, slot: int, by: int) -> None:
+        """Its edges within one fact, when it comes to be shared or ends to be."""
+        for other in self.held(slot):
+            if other != entity and other in self.edges:
+                if by > 0:
+                    self.edges[entity][other] += 1
+                    self.edges[other][entity] += 1
+                else:
+                    self._lighten(other, entity)
+
+    def _lighten(self, entity: str, other: str) -> None:
+        edges = self.edges[entity]
+        edges[other] -= 1
+        if not edges[other]:
+            del edges[other]
+
+    def bits(self, names: Iterable[str], width: int) -> int:
+        """Facts of these entities, perhaps with slots that were given up since."""
+        held = [self.facts[entity] for entity in names]
+        made = bits_of(chain.from_iterable(term.slots for term in held if not term.is_dense(width)), width)
+        for term in held:
+            if term.is_dense(width):
+                made |= term.bits(width)
+        return made
+
+    def activations(self, asked: frozenset[str]) -> dict[str, float]:
+        """Of what the query names, and of what is at most two hops away and shared."""
+        named = {entity for word in asked for entity in self.by_word.get(word, ())}
+        active = {entity: 1.0 for entity in named if all(word in asked for word in terms(entity))}
+        newest = dict(active)
+        for _ in range(HOPS):
+            newest = self._spread(newest, active)
+        return active
+
+    def _spread(self, sources: dict[str, float], active: dict[str, float]) -> dict[str, float]:
+        reached: dict[str, float] = {}
+        for entity, value in sources.items():
+            edges = self._edges_of(entity)
+            most = max(edges.values(), default=1)
+            for other, weight in edges.items():
+                given = value * 0.5 * weight / most
+                if given > active.get(other, 0.0):
+                    active[other] = reached[other] = given
+        return reached
+
+    def _edges_of(self, entity: str) -> Mapping[str, int]:
+        shared = self.edges.get(entity)
+        if shared is not None:
+            return shared
+        return {other: 1 for other in self.held(self._only_slot(entity, -1)) if other in self.edges}
+
+
+# ----------------------------------------------------------------
+# Facts in the order of their newest access, in bands of a few hundred: recall looks at the newest first (M-10.12, M-14.4).
+#
+# A band is the set of its slots as bits and a place none of them is before. Of one time, as facts are that came together, the
+# shorter come first, and of one length the lower numbers, as they are worth more. Follows accesses one by one: a band that
+# grows
+# too large is halved, one that got small joins its neighbour.
+
+if TYPE_CHECKING:
+    Place = tuple[int, int, float]
+    """Time, length and number, the latter two negated: what is larger is worth more."""
+
+LEAST = 256
+"""A band of no more slots is never halved."""
+MOST = 128
+"""Bands are as large as it takes for about so many, or their bits would grow with the square of the facts."""
+EVER = (-(1 << 80), 0, 0)
+FAR = 1 << 80
+
+
+class Bands:
+    """`starts[n]`: a place no slot of band n is behind, `newest[n]` one none is before; oldest band first. `shortest[n]`: a
+    length that none falls short of, `lowest[n]` such a number. `at`: the place of a slot."""
+
+    __slots__ = ("starts", "newest", "shortest", "lowest", "bits", "sizes", "count", "at")
+
+    def __init__(self, at: Callable[[int], Place]) -> None:
+        self.at = at
+        self.starts: list[Place] = [EVER]
+        self.newest: list[Place] = [EVER]
+        self.shortest = [FAR]
+        self.lowest: list[float] = [FAR]
+        self.bits = [0]
+        self.sizes = [0]
+        self.count = 0
+
+    @property
+    def limit(self) -> int:
+        return max(LEAST, self.count // MOST)
+
+    def add(self, slot: int, place: Place) -> None:
+        band = bisect_right(self.starts, place) - 1
+        self.bits[band] |= 1 << slot
+        self.sizes[band] += 1
+        self.newest[band] = max(self.newest[band], place)
+        self.shortest[band] = min(self.shortest[band], -place[1])
+        self.lowest[band] = min(self.lowest[band], -place[2])
+        self.count += 1
+        if self.sizes[band] >= self.limit:
+            self._halve(band)
+            if band + 2 < len(self.sizes):  # made when there were fewer facts, it may be small by now
+                self._join(band + 1)
+
+    def remove(self, slot: int, place: Place) -> None:
+        band = bisect_right(self.starts, place) - 1
+        self.bits[band] &= ~(1 << slot)
+        self.sizes[band] -= 1
+        self.count -= 1
+        if len(self.sizes) > 1 and self.sizes[band] < self.limit // 4:
+            self._join(band - 1 if band else 0)
+
+    def _halve(self, band: int) -> None:
+        slots = list(slots_in(self.bits[band]))
+        places = sorted(map(self.at, slots))
+        half = len(places) // 2
+        middle = places[half]
+        newer = [slot for slot in slots if self.at(slot) >= middle]
+        taken = bits_of(newer, newer[-1])
+        parts = places[:half], places[half:]
+        self.starts.insert(band + 1, middle)
+        self.newest[band : band + 1] = [part[-1] for part in parts]
+        self.shortest[band : band + 1] = [min(-length for _, length, _ in part) for part in parts]
+        self.lowest[band : band + 1] = [min(-number for _, _, number in part) for part in parts]
+        self.sizes[band : band + 1] = [len(slots) - len(newer), len(newer)]
+        self.bits[band : band + 1] = [self.bits[band] & ~taken, taken]
+
+    def _join(self, band: int) -> None:
+        """With the next newer one, unless both are too much for one."""
+        if self.sizes[band] + self.sizes[band + 1] > self.limit // 2:
+            return
+        self.bits[band] |= self.bits.pop(band + 1)
+        self.sizes[band] += self.sizes.pop(band + 1)
+        self.newest[band] = max(self.newest[band], self.newest.pop(band + 1))
+        self.shortest[band] = min(self.shortest[band], self.shortest.pop(band + 1))
+        self.lowest[band] = min(self.lowest[band], self.lowest.pop(band + 1))
+        del self.starts[band + 1]
+
+
+# ----------------------------------------------------------------
 
 @lru_cache(maxsize=1_024)  # a fact that is written again; those of all facts would take more than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:

@@ -6,10 +6,9 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 from __future__ import annotations
 
 from ...vm.bytecode.image import log_of
-from ...vm.bytecode.memory_steps import BOUNDS, EVENTS
+from ...vm.bytecode.shape import BOUNDS, EVENTS
 from .bounds import Bounds, key_names
-from .declaration import Declaration
-from .policy import Policy
+from .policy import Declaration, Policy
 from .stores.operations import IN_PLACE
 
 TYPE_CHECKING = False
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Image, Memory
     from ..records import Msg
-    from .declaration import Allow
-    from .fact_access import FactAccess
-    from .policy import Secrets
+    from .entries import TokenCounter
+    from .policy import Allow, FactAccess, Secrets
     from .stores.opened import OpenStores
     from .stores.operations import Operations
-    from .tokens import TokenCounter
 
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
@@ -137,7 +134,7 @@ def _allowed(steps: dict[str, Any]) -> Allow | None:
 def _access(steps: dict[str, Any], renamed: Mapping[tuple[str, str], str]) -> FactAccess | None:
     if "allow_facts" not in steps:
         return None
-    from .fact_access import FactAccess
+    from .policy import FactAccess
 
     return FactAccess(steps["allow_facts"], renamed)
 
@@ -221,7 +218,7 @@ def _group(steps: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _rule(said: dict[str, Any], functions: Functions) -> Any:
-    from .rules import Rule
+    from .policy import Rule
 
     made = {name: functions(f"learn_{name}", said[name]) for name in ("by", "when", "store")}
     return Rule(name=said["name"], on=said["on"], **made)

@@ -5,7 +5,10 @@ A policy never changes. Closures arrive as plain callables. `Policy.of` takes th
 
 from __future__ import annotations
 
-from .facts import Decay
+from contextlib import suppress
+
+from ...vm.panics import Panic
+from .facts import TIERS, Decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +16,9 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..records import Msg
-    from .rules import Rule
-    from .tokens import TokenCounter
+    from .bounds import Bounds
+    from .entries import TokenCounter
+    from .facts import Fact, Observation
 
     class Secrets(Protocol):
         """`known`: their values, one list as long as it lives."""
@@ -261,3 +265,255 @@ class SummaryPolicy:
     @property
     def on_evict(self) -> bool:
         return self.every_turns is None and self.every_ms is None
+
+
+# ----------------------------------------------------------------
+# What a program says of one memory (M-2).
+
+if TYPE_CHECKING:
+    Allow = tuple[frozenset[str], frozenset[str]]
+
+
+class Declaration:
+    """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
+
+    `of` names the memory whose log a derived view shows, `policy` has the views between them.
+    `initial`, `facts`: what its initialisation statements give a log of version 0
+    (M-2.10), of `remember` its arguments.
+    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
+    says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a
+    declaration that memory values are made from with the names of theirs (M-2.19). `path`: what its keys are stored under
+    (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9); `renamed`: the names of slots
+    before. `on`: the places of functions that are called for its events, by channel (M-6.37). `lists`: slots that are lists.
+    `access`: who may read and write which facts (M-10.35).
+    """
+
+    __slots__ = (
+        "name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed", "bounds", "path",
+        "key_defaults", "renamed", "on", "lists", "access",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        policy: Policy | None = None,
+        *,
+        per: Sequence[str] = (),
+        store: str | None = None,
+        of: str | None = None,
+        initial: Sequence[tuple[str, str, bool]] = (),
+        allow: Allow | None = None,
+        embed: dict[str, Any] | None = None,
+        fixed: frozenset[tuple[str, str]] = frozenset(),
+        bounds: Bounds | None = None,
+        path: str | None = None,
+        key_defaults: Mapping[str, str | int] | None = None,
+        renamed: Mapping[tuple[str, str], str] | None = None,
+        on: Mapping[str, Sequence[int]] | None = None,
+        lists: frozenset[tuple[str, str]] = frozenset(),
+        access: FactAccess | None = None,
+    ) -> None:
+        self.name = name
+        self.policy = policy or Policy()
+        self.per = tuple(per)
+        self.store = store
+        self.of = of
+        self.initial = list(initial)
+        self.facts: list[list[Any]] = []
+        self.allow = allow
+        self.embed = embed
+        self.fixed = fixed
+        self.bounds = bounds
+        self.path = path or name
+        self.key_defaults = dict(key_defaults or {})
+        self.renamed = dict(renamed or {})
+        self.on = on or {}
+        self.lists = lists
+        self.access = access
+
+    @property
+    def makes_values(self) -> bool:
+        return self.bounds is not None and self.bounds.made is not None
+
+
+# ----------------------------------------------------------------
+# Which facts a model or agent may read and write: the steps `allow` with `facts` (M-10.35).
+#
+# What no rule covers is open to whoever attaches the memory. The program itself is bound by none.
+
+if TYPE_CHECKING:
+    Pattern = tuple[str, str]
+    """A tier, or "" for every tier; a name, or with `*` at its end what names begin with."""
+
+
+class FactAccess:
+    """`rules` in the form of an image: patterns, readers, writers. A fact that several rules cover is open to those whom each of
+    them names. `renamed`: the names of slots before, which stand for the same fact as those of now (M-8.24)."""
+
+    __slots__ = ("rules", "_same")
+
+    def __init__(self, rules: Sequence[Any], renamed: Mapping[tuple[str, str], str] | None = None) -> None:
+        pairs = [(tier, name, before) for (tier, name), before in (renamed or {}).items()]
+        self._same = {(tier, name): before for tier, name, before in pairs}
+        self._same |= {(tier, before): name for tier, name, before in pairs}
+        self.rules = [
+            ([(tier, name) for tier, name in patterns], frozenset(readers) | frozenset(writers), frozenset(writers))
+            for patterns, readers, writers in rules
+        ]
+
+    def reads(self, by: str, tier: str, name: str) -> bool:
+        """Who writes a fact may read it."""
+        return all(by in readers for patterns, readers, _ in self.rules if self._covers(patterns, tier, name))
+
+    def writes(self, by: str, tier: str, name: str) -> bool:
+        return all(by in writers for patterns, _, writers in self.rules if self._covers(patterns, tier, name))
+
+    def writes_in_some_tier(self, by: str, name: str) -> bool:
+        return any(self.writes(by, tier, name) for tier in TIERS)
+
+    def _covers(self, patterns: Sequence[Pattern], tier: str, name: str) -> bool:
+        names = (name, self._same.get((tier, name), name))
+        return any(pattern[0] in ("", tier) and any(_is_named(pattern[1], one) for one in names) for pattern in patterns)
+
+
+def _is_named(pattern: str, name: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+# ----------------------------------------------------------------
+# How much of a request a memory leaves equal to the request before: what its bound means for prompt caches (O-9.19).
+#
+# Reckoned for a conversation of equal messages, without system message and tools, which are the same anyway: a bound that moves
+# its front with every turn leaves nothing.
+
+MESSAGES_OF_A_TURN = 2
+UNBOUNDED_TURNS = 50
+CYCLES = 4
+LARGEST = 2000
+
+
+def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The tightest bound in messages, and how many are left when it is exceeded; None without a bound. One by tokens moves with
+    every turn too, at a number of messages that nobody knows: (0, 0); and so does what a function gives."""
+    if "view_with" in steps or "tokens" in steps or "retain_tokens" in steps:
+        return 0, 0
+    turns = steps.get("window_turns")
+    bounds = [(max_messages, steps.get("retain_low")), (steps.get("window"), steps.get("window_low"))]
+    bounds.append((None if turns is None else turns * MESSAGES_OF_A_TURN, None))
+    known = [(most, most if low is None else low) for most, low in bounds if most is not None]
+    return min(known) if known else None
+
+
+def prefix_share(bound: tuple[int, int] | None) -> int:
+    """Percent, on average once the bound is reached; without one over the first fifty turns."""
+    most, low = bound or (UNBOUNDED_TURNS * MESSAGES_OF_A_TURN, 0)
+    scale = max(most // LARGEST, 1)  # the share hangs on how they are to each other
+    most, low = most // scale, low // scale
+    if most == low:
+        return 0
+    held, same, requests = low if bound else 0, 0.0, 0
+    moved = True
+    for _ in range(UNBOUNDED_TURNS if bound is None else CYCLES * (most - low + MESSAGES_OF_A_TURN)):
+        same += 0.0 if moved else (held - MESSAGES_OF_A_TURN + 1) / (held + 1)
+        requests += 1
+        held += MESSAGES_OF_A_TURN
+        moved = bound is not None and held > most
+        if moved:
+            held = low
+    return int(100 * same / requests)
+
+
+def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
+    """What keeps more, for a memory of which nothing is left the same."""
+    bound = bound_of(max_messages, steps)
+    if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
+        return None
+    most = bound[0] or 40
+    low = max(most // 2, 1)
+    if most <= low:
+        return None
+    return f"`.window({most}, low: {low})` keeps {prefix_share((most, low))} %"
+
+
+# ----------------------------------------------------------------
+# Rules of `learn` (M-10.22): their functions, and which observations are of one group.
+#
+# Hands on `Rule`, `Group`, and the `Lesson` that an observation gives.
+
+if TYPE_CHECKING:
+    Learned = tuple[Any, float, list[str]]
+    """Content, confidence, `about`."""
+
+GROUPS_KNOWN = 4_096
+
+
+class Rule:
+    """One step `learn`. `by` gives the group of an observation, by its data alone, or None; `when` and `store` are given a
+    group."""
+
+    __slots__ = ("name", "topic", "by", "when", "store", "_groups")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        on: str,
+        by: Callable[[Observation], str | None],
+        when: Callable[[Group], bool],
+        store: Callable[[Group], Learned],
+    ) -> None:
+        self.name = name
+        self.topic = on
+        self.by = by
+        self.when = when
+        self.store = store
+        self._groups: dict[str, str | None] = {}
+
+    def group(self, observation: Observation) -> str | None:
+        """`by` is a function of the data: what it gave once, it gives again."""
+        text = observation.text
+        if text not in self._groups:
+            if len(self._groups) >= GROUPS_KNOWN:
+                self._groups.clear()
+            self._groups[text] = None  # what it fails for is in no group, and was reported when it was observed
+            self._groups[text] = self.by(observation)
+        return self._groups[text]
+
+    def members(self, key: str, known: Sequence[Observation]) -> list[Observation]:
+        found = []
+        for one in known:
+            if one.text not in self._groups:
+                with suppress(Panic):
+                    self.group(one)
+            if self._groups[one.text] == key:
+                found.append(one)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        same = ("name", "topic", "by", "when", "store")
+        return isinstance(other, Rule) and all(getattr(self, name) == getattr(other, name) for name in same)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Group:
+    """The observations of one group, oldest first; `shown` as there."""
+
+    __slots__ = ("key", "members", "shown")
+
+    def __init__(self, key: str, members: list[Observation]) -> None:
+        self.key = key
+        self.members = members
+        self.shown: Any = None
+
+
+class Lesson:
+    """What observations store: themselves, what leaves for them, and the facts that rules made; `told` are the events of that."""
+
+    __slots__ = ("seen", "unseen", "facts", "told")
+
+    def __init__(self) -> None:
+        self.seen: list[Observation] = []
+        self.unseen: list[tuple[str, int]] = []
+        self.facts: list[Fact] = []
+        self.told: list[tuple[str, dict[str, Any]]] = []

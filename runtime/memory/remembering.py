@@ -6,15 +6,36 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 
 from __future__ import annotations
 
+from ...vm.bytecode.shape import OBSERVED_PREFIX as PREFIX
+from ...vm.panics import Panic
 from ...vm.values.metering import works_on
 from .embedding import floats_of
-from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
+from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, keeps_no, unnameable
 from .fact_index import FactIndex
-from .facts import EPHEMERAL, MESSAGE, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest, said_by
-from .list_slots import carried, touched
-from .policy import HALF_LIFE
-from .recalling import DIRECTIONS, Found, neighbors, rank, related
+from .facts import (
+    EPHEMERAL,
+    FIX,
+    MESSAGE,
+    PERSISTENT,
+    SESSION,
+    TIERS,
+    TOOL,
+    TRUST,
+    Fact,
+    Observation,
+    carried,
+    content_text,
+    lowest,
+    next_number,
+    of_topic,
+    said_by,
+    surplus,
+    touched_elements,
+)
+from .policy import HALF_LIFE, Group, Lesson, Rule
+from .recall import DIRECTIONS, Found, neighbors, rank, related
 from .terms import terms
+from .views import Recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +45,9 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .memory import Memory
     from .stores.protocol import FactStore
+    from .turns import Attached
+    from .views import View
+
 
 MESSAGES = "messages"
 NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
@@ -150,7 +174,7 @@ class Facts:
         return found
 
     def _spoken(self) -> FactIndex:
-        from .spoken import items_of, spoken
+        from .recall import items_of, spoken
 
         return spoken(self.memory) if self.said is None else FactIndex(items_of(self.said()))
 
@@ -316,7 +340,7 @@ class Facts:
             changed = fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed)
             found = elements.get((fact.tier, fact.id))
             if found and isinstance(fact.content, list):
-                changed.elements = touched(fact, found, now, refreshes)
+                changed.elements = touched_elements(fact, found, now, refreshes)
             made.append(changed)
         self.put(made)
 
@@ -398,3 +422,173 @@ def check_fact(confidence: float, tier: str | None, memory: str, keeps: bool) ->
         raise InvalidValue(f"a persistent fact needs a store: {memory} has none")
     if not 0 <= confidence <= 1:
         raise InvalidValue(f"a confidence is a number from 0 to 1, found {confidence}")
+
+
+# ----------------------------------------------------------------
+# Rules that learn facts from observations (M-10.22 to M-10.24): grouping, asking, and the facts to store with the observation.
+#
+# A rule is a function of the observations alone, so that running it again stores the same. A rule that fails stores nothing.
+# Hands on `observe` and `of_turn`.
+
+
+def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
+    """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
+    memory = facts.memory
+    if topic.startswith(PREFIX):
+        raise InvalidValue(f"{topic} is a topic that the runtime observes: topics of a program do not begin with {PREFIX}")
+    store = facts.store_of(PERSISTENT)
+    data = _redacted(memory, data)
+    while True:
+        made = _lesson(memory, [(topic, data)])
+        gone, unseen = memory.expired_facts(), [*made.unseen, *memory.expired_seen()]
+        try:
+            store.keep(memory.key, memory.now(), made.facts, gone, made.seen, unseen)
+        except MemoryFailure as failure:
+            if failure.variant != "Conflict":  # another process observed meanwhile
+                raise
+        else:
+            return memory.tell_all(made.told)
+
+
+def of_turn(observed: Sequence[tuple[str, dict[str, Any]]], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
+    """What a commit stores beside the entries of a turn, of what the runtime observed of it (M-10.22, M-10.43)."""
+
+    def learned(memory: Memory, entries: Sequence[Entry]) -> Lesson | None:
+        if not observed:
+            return None
+        if not hasattr(memory.store, "seen"):
+            raise keeps_no(memory.store.name, "observations")
+        trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in entries])
+        redacted = [(topic, _redacted(memory, data)) for topic, data in observed]
+        return _lesson(memory, redacted, [entry.seq for entry in entries], trust, run)
+
+    return learned
+
+
+def _redacted(memory: Memory, data: dict[str, Any]) -> dict[str, Any]:
+    redactors = memory.policy.redactors
+    if not redactors:
+        return data
+    from .redaction import redacted_json
+
+    found: dict[str, Any] = redacted_json(data, redactors)
+    return found
+
+
+def _lesson(
+    memory: Memory, observed: Sequence[tuple[str, dict[str, Any]]], seqs: Sequence[int] = (), trust: str = "program",
+    run: str | None = None,
+) -> Lesson:  # fmt: skip
+    """Of observations that are about to be stored, each looked at with those before it; their data is redacted."""
+    held = memory.seen()
+    known: dict[str, list[Observation]] = {}
+    made = Lesson()
+    for topic, data in observed:
+        before = known[topic] if topic in known else of_topic(held, topic)
+        least = trust if topic not in (TOOL, FIX) else lowest([trust, "tool"])  # they hold what tools said
+        new = Observation(topic, next_number(before), data, seqs, least, memory.now())
+        gone = surplus(before)
+        made.seen.append(new)
+        made.unseen += gone
+        known[topic] = [*before[len(gone) :], new]
+        for rule in memory.policy.learn:
+            if rule.topic == topic:
+                try:
+                    _apply(memory, rule, known[topic], run, made)
+                except (Panic, InvalidValue, MemoryFailure) as error:
+                    made.told.append(("memory:learn_failed", {"rule": rule.name, "reason": _reason(error)}))
+    return made
+
+
+def _apply(memory: Memory, rule: Rule, known: list[Observation], run: str | None, made: Lesson) -> None:
+    key = rule.group(known[-1])
+    if key is None:
+        return
+    group = Group(key, rule.members(key, known))
+    if not rule.when(group):
+        return
+    content, confidence, about = rule.store(group)
+    facts = Facts(memory)
+    tier = PERSISTENT if memory.keeps else SESSION
+    fact = facts.drafted(f"{rule.name}/{key}", content, confidence, tier, about, named=False)
+    fact.origin, fact.rule, fact.run = "rule", rule.name, run
+    fact.seqs = sorted({seq for one in group.members for seq in one.seqs})
+    fact.trust = lowest([fact.trust, *(one.trust for one in group.members)])
+    facts.number(fact, made.facts)
+    made.facts = [other for other in made.facts if other.id != fact.id] + [fact]
+    made.told.append(("memory:learn", {"rule": rule.name, "fact": fact.name}))
+
+
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, (Panic, MemoryFailure)) else str(error)
+
+
+# ----------------------------------------------------------------
+# The step `recall`: the facts a run shows for its prompt, and their access when its turn commits (M-10.15).
+#
+# Hands on `Recalling`, and `recalled_for` for a view.
+
+
+def recalled_for(
+    element: Attached, prompt: str, task: Any, by: str | None = None, beside: Sequence[Attached] = ()
+) -> Recalled | None:
+    """Nothing is touched yet. `by`: who is shown them; `beside`: the other elements of its list. What may stand in the system
+    message comes from the program and its user only."""
+    step = element.policy.recall
+    if step is None:
+        return None
+    trusted = TRUST[:2] if step.inject == "System" else TRUST
+    facts = Facts(element.memory, task, by)
+    shown = _shown(element, beside, prompt) if step.tiers is not None and MESSAGES in step.tiers else frozenset()
+    found = facts.recall(
+        prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted, shown=shown
+    )
+    lines = [(hit.score, _line(*shown_fact(element.memory, hit.fact))) for hit in found]
+    return Recalled(step.inject, lines, [hit.fact for hit in found], facts.degraded)
+
+
+def shown_fact(memory: Memory, fact: Fact) -> tuple[str, Any]:
+    """Name and content as they may go to a model: the redaction of now, whenever they were stored (M-8.27)."""
+    if not memory.policy.redact:
+        return fact.name, fact.content
+    from .redaction import json_shown
+
+    return json_shown(memory.policy, fact.name), json_shown(memory.policy, fact.content)
+
+
+def _shown(element: Attached, beside: Sequence[Attached], prompt: str) -> frozenset[int]:
+    """The messages of the log that the request shows where no fact takes their room (M-10.40)."""
+    seqs: set[int] = set()
+    for one in (element, *beside):
+        if one.memory == element.memory:
+            view, _ = one.memory.view(prompt_tokens=count_text(prompt), policy=one.policy, name=one.view)
+            seqs.update(entry.seq for entry in view.entries)
+    return frozenset(seqs)
+
+
+def _line(name: str, content: Any) -> str:
+    """One line, whatever they hold: a fact cannot pass for two."""
+    return " ".join(f"- {name}: {content_text(content)}".split("\n")).replace("\r", " ")
+
+
+def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> None:
+    """Of those a limit of tokens left in the request."""
+    if view.facts or recalled.degraded:
+        Facts(memory, task).recalled(recalled.facts[: view.facts], recalled.degraded)
+
+
+class Recalling:
+    """The recall steps of a call, for the task that makes it and the model it asks."""
+
+    __slots__ = ("task", "by", "attached")
+
+    def __init__(self, task: Any, by: str | None = None, attached: Sequence[Attached] = ()) -> None:
+        self.task = task
+        self.by = by
+        self.attached = attached
+
+    def find(self, element: Attached, prompt: str) -> Recalled | None:
+        return recalled_for(element, prompt, self.task, self.by, self.attached)
+
+    def count(self, element: Attached, recalled: Recalled, view: View) -> None:
+        count_access(element.memory, recalled, view, self.task)

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from ...vm.values.metering import look, paced
 from ..records import Msg
-from .entries import Entry
+from .entries import Entry, arguments_text, count_text, count_with, longest_prefix
 from .terms import jaccard, terms
-from .tokens import arguments_text, count_text, count_with, longest_prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from .entries import Unit
+    from .entries import TokenCounter, Unit
     from .policy import Policy
-    from .tokens import TokenCounter
+
 
 LIKENED = 16  # turns that one is compared with between two looks: their words may be thousands
 CLIPPED = " [clipped]"

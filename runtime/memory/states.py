@@ -7,23 +7,18 @@ key. Hands on `lowered`, and `Logs`, which takes it back. Must not know: program
 
 from __future__ import annotations
 
-from .dumps import Content, dumped, loaded
-from .errors import InvalidValue, corrupt
-from .facts import fact_of
-from .keys import encode
-from .observations import observation_of
-from .stores.news import News, split
+from .entries import InvalidValue, corrupt, encode
+from .facts import fact_of, observation_of
+from .log import Content, dumped, loaded
 from .stores.protocol import Batch, Head
-from .stores.volatile import VolatileStore
-from .stores.volatile_log import VolatileLog
+from .stores.volatile import News, VolatileLog, VolatileStore, split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Protocol
 
-    from .entries import Entry
-    from .keys import Key
+    from .entries import Entry, Key
 
     Label = str | None
     """The name of a store, None for memories without."""

@@ -7,16 +7,12 @@ changes nothing and is tried again after the next commit. Must not know: models,
 from __future__ import annotations
 
 from .changes import leaving
-from .entries import Entry, ViewState, units
-from .errors import MemoryFailure
-from .inner_views import source_of
-from .source import StoredLog
+from .entries import Entry, MemoryFailure, ViewState, count_text, longest_prefix, units
+from .log import StoredLog
 from .stages import of_roles
 from .stores.operations import IN_PLACE
 from .stores.protocol import Batch, Head
-from .tokens import count_text, longest_prefix
-from .view_pins import pins_unit
-from .views import view_of
+from .views import pins_unit, source_of, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +76,7 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
 def _fold(memory: Memory, view: str, state: ViewState, head: Head, entries: list[Entry], upto: int) -> Fold:
     """As the redaction of now shows what it is given (M-8.27)."""
     if memory.policy.redact:
-        from .older_text import Shown
+        from .redaction import Shown
 
         now = Shown(memory.policy, memory.key, memory.store.views(memory.key))
         entries, state = [now.entry(entry) for entry in entries], now.state(state)

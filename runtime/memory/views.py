@@ -6,22 +6,22 @@ parts of M-4.17 and what was left out and why. Must not know: stores, calls, how
 
 from __future__ import annotations
 
+from heapq import merge
+from itertools import islice
 from operator import attrgetter
 
 from ..records import Msg
-from .entries import check_units, units, units_back
-from .errors import overflow
-from .tokens import count_text
+from .entries import Entry, ViewState, check_units, count_text, overflow, units, units_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from .entries import Entry, Unit, ViewState
+    from .entries import Unit
     from .facts import Fact
+    from .log import Source
     from .policy import Policy
-    from .source import Source
 
     Text: TypeAlias = tuple[str, str, str]
     """Where it is placed, its role, the text."""
@@ -225,7 +225,6 @@ def view_of(
 
 
 def _pinned(policy: Policy, source: Source) -> Source:
-    from .view_pins import pinned_in
 
     return pinned_in(policy, source)
 
@@ -421,3 +420,115 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
             break
         cut = unit[0].seq
     return state.with_cut(cut)
+
+
+# ----------------------------------------------------------------
+# Pins of a derived view (M-9.11): units that its `pin` steps name are pinned in this view alone, found whenever it is computed.
+#
+# Hands on `pinned_in`.
+
+
+def pins_message(policy: Policy, message: Msg) -> bool:
+    """What the `pin` steps of a policy say of a message (M-4.6)."""
+    return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
+
+
+def pins_unit(policy: Policy, unit: Unit) -> bool:
+    """Whether a view of that policy pins it, or the log does."""
+    return unit[0].pinned or (policy.pins_in_view and any(pins_message(policy, entry.message) for entry in unit))
+
+
+def pinned_in(policy: Policy, source: Source) -> Source:
+    """The log as a view of that policy takes it. The whole log is looked through: a pin may be anywhere."""
+    return _Pinned(policy, source) if policy.pins_in_view else source
+
+
+class _Pinned:
+    __slots__ = ("length", "_pins", "_others")
+
+    def __init__(self, policy: Policy, source: Source) -> None:
+        self.length = source.length
+        found = list(source.pins())
+        self._others: list[Entry] = []
+        for unit in units_back(source.back()):
+            if any(pins_message(policy, entry.message) for entry in unit):
+                found += [entry.with_pinned(True) for entry in unit]  # copies: the stored entries are nobody's pins
+            else:
+                self._others += reversed(unit)
+        self._pins = sorted(found, key=lambda entry: entry.seq)
+
+    def pins(self) -> list[Entry]:
+        return self._pins
+
+    def back(self) -> Iterator[Entry]:
+        return iter(self._others)
+
+    def newest(self, limit: int) -> list[Entry]:
+        return list(islice(self._others, limit))[::-1]
+
+
+# ----------------------------------------------------------------
+# A view as what another view is of: the units it shows are the log of the outer one (M-9.15, M-9.16).
+#
+# Hands on `source_of`, the log as a policy takes it. Units come newest first and lazily, through every view of the chain.
+
+
+def source_of(
+    policy: Policy,
+    state: ViewState,
+    log: Source,
+    states: Mapping[str, ViewState],
+    covered: int | None = None,
+    budgets: bool = True,
+) -> Source:
+    """`states`: those of the views of the log by name. `covered`: how far summaries of views of this one have got. `budgets`:
+    whether those of the views it is of count; a commit, which no budget can make fail, does without."""
+    if policy.inner is None:
+        return log
+    name, inner = policy.inner
+    at = states.get(name) or ViewState(name)
+    covered = least(covered, state.upto if policy.summary is not None else None)
+    return _Shown(inner, at, source_of(inner, at, log, states, covered, budgets), covered, budgets)
+
+
+class _Shown:
+    """What a view shows when it is read, as a log. Its pins are those of the log: a view pins for itself alone."""
+
+    __slots__ = ("policy", "state", "source", "covered", "budgets", "length")
+
+    def __init__(self, policy: Policy, state: ViewState, source: Source, covered: int | None, budgets: bool) -> None:
+        self.policy = policy
+        self.state = state
+        self.source = source
+        self.covered = covered
+        self.budgets = budgets
+        self.length = source.length
+
+    def pins(self) -> list[Entry]:
+        return self.source.pins()
+
+    def back(self) -> Iterator[Entry]:
+        source = pinned_in(self.policy, self.source)
+        pins = source.pins()
+        passed = self._passed(source, pins)
+        if not self.policy.pins_in_view:
+            shown = passed
+        else:
+            in_log = {pin.seq for pin in self.source.pins()}
+            own = [pin.with_pinned(False) for pin in pins if pin.seq not in in_log]
+            shown = merge(passed, units_back(reversed(own)), key=lambda unit: unit[0].seq, reverse=True)
+        for unit in shown:
+            yield from reversed(unit)
+
+    def _passed(self, source: Source, pins: list[Entry]) -> Iterator[Unit]:
+        policy, room = self.policy, None
+        if policy.tokens is not None and self.budgets:
+            room = policy.tokens - fit(pins, texts_of(policy, self.state, None), 0, policy.tokens, None)
+        gate = Gate(policy, self.state, len(pins), self.covered)
+        for unit, reason in judged(policy, source, gate, pins, room, {}):
+            if reason:
+                return
+            yield unit
+
+    def newest(self, limit: int) -> list[Entry]:
+        return list(islice(self.back(), limit))[::-1]

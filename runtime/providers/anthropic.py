@@ -6,10 +6,9 @@ Hands on lowered requests and neutral replies. Must not know: other wires.
 from __future__ import annotations
 
 from ..records import Call, Reply
-from ..schema.json_text import compact_json
-from .json_fields import Fields, Unreadable, object_in
+from ..schema.lenient_json import compact_json
+from .json_fields import Fields, Unreadable, Usage, object_in
 from .sdk import Refusal, SdkProvider, require_countable, stream_failure
-from .usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

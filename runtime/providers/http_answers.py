@@ -1,19 +1,28 @@
-"""What comes back over HTTP, before anybody reads it: no redirect is followed, no body is read without bound (G-6.1, G-8.6).
-
-`watch_answers` goes into the HTTP client that an SDK sends through. Hands on bodies, and the exceptions `Redirected` and
-`Refused` for the answers that are no replies. Must not know: SDKs, requests, failures.
+"""What comes back over HTTP before a wire reads it: no redirect is followed, no body is read without bound, events are cut out
+of a stream, and a refusal is found in whatever body it stands in (G-6.1, G-8.6, O-1.130).
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import deque
 from contextvars import ContextVar
 
+from ..access.secrets import clean_text
 from .json_fields import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
     from typing import Any
+
+
+# ----------------------------------------------------------------
+# What comes back over HTTP, before anybody reads it: no redirect is followed, no body is read without bound (G-6.1, G-8.6).
+#
+# `watch_answers` goes into the HTTP client that an SDK sends through. Hands on bodies, and the exceptions `Redirected` and
+# `Refused` for the answers that are no replies.
 
 MOST_BODY_BYTES = 4 << 20  # of a reply, or of one event of a stream (G-9.9): a text of 1 MiB, escaped, and what stands around it
 MOST_STREAM_BYTES = 64 << 20
@@ -97,3 +106,138 @@ def _place(response: Any) -> str:
     except (httpx2.InvalidURL, ValueError):
         return "a place that is no URL"
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
+
+
+# ----------------------------------------------------------------
+# What a provider says about a request it refuses, out of whatever body it says it in (O-1.130).
+#
+# Hands on the text, and the parameter that is named.
+
+NAMES = ("message", "msg", "detail", "error")
+MOST_SHOWN = 300
+MOST_PARTS = 10_000  # of a body looked at for a message
+
+
+class Reason:
+    """`message` in the provider's own words, where it has any; `param` is the parameter that it names. `clean` takes secrets out,
+    before anything is cut: half of one is still one."""
+
+    def __init__(self, status: int, body: bytes, clean: Callable[[str], str]) -> None:
+        text = body.decode("utf-8", "replace").strip()
+        self.param: str | None = None
+        message = None
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text
+        if isinstance(value, dict):
+            inner = value.get("error", value)
+            if isinstance(inner, dict):
+                self.param = inner["param"] if isinstance(inner.get("param"), str) else None
+                message = inner["message"].strip() if isinstance(inner.get("message"), str) else None
+        message = message or first_named(value)
+        if message is None:
+            said = clean(clean_text(value if isinstance(value, str) else _json(value) or text))
+            self.message = _page(status, said) or _shown(said) or f"HTTP status {status}"
+        else:
+            said = clean(clean_text(message))
+            self.message = _page(status, said) or said
+
+
+def first_named(value: Any) -> str | None:
+    """The first text named as a message is, what stands higher before what is nested, the names in their order."""
+    level: deque[Any] = deque([value])
+    for _ in range(MOST_PARTS):
+        if not level:
+            return None
+        part = level.popleft()
+        if isinstance(part, dict):
+            texts: list[str] = [part[name].strip() for name in NAMES if isinstance(part.get(name), str)]
+            if any(texts):
+                return next(filter(None, texts))
+            level.extend(part.values())
+        elif isinstance(part, list):
+            level.extend(part)
+    return None
+
+
+def _page(status: int, text: str) -> str:
+    """What is said of a page of HTML: its title; nothing of any other text."""
+    if not re.search(r"<(!doctype html|html|body)\b", text[:2000], re.I):
+        return ""
+    title = _between(text, "title") or _between(text, "h1")
+    return f"HTTP status {status} with a page of HTML" + (f": {title}" if title else "")
+
+
+def _json(value: Any) -> str:
+    """A value as text in one form, whatever escapes it came with."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return ""
+
+
+def _between(text: str, tag: str) -> str:
+    """The text at the beginning of the first element of a name."""
+    opening = re.search(rf"<{tag}\b", text, re.I)
+    start = text.find(">", opening.end()) + 1 if opening else 0
+    return _shown(text[start:].partition("<")[0]) if start else ""
+
+
+def _shown(text: str) -> str:
+    """The beginning, on one line."""
+    return " ".join(text.split())[:MOST_SHOWN]
+
+
+# ----------------------------------------------------------------
+# Server-sent events out of the bytes of a body, as the HTML standard reads them, each of bounded size (G-6.1).
+#
+# Hands on `EventReader`.
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class EventReader:
+    """Takes the pieces of a body and gives the data of the events in them, those of several lines joined as the standard says."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []  # of the line that has not ended yet
+        self._data: list[bytes] = []  # of the event that has not ended yet
+        self._size = 0  # of what came since the last event
+        self._after_return = False
+        self._at_start = True
+
+    def take(self, piece: bytes) -> Iterator[bytes]:
+        """Unreadable where one event takes more than a body may have."""
+        self._size += len(piece)
+        if self._size > MOST_BODY_BYTES:
+            raise Unreadable(f"no event of the stream ends within {MOST_BODY_BYTES} bytes")
+        if self._after_return and piece:
+            piece = piece.removeprefix(b"\n")
+            self._after_return = False
+        if piece.endswith(b"\r"):
+            self._after_return = True  # a line feed that comes next belongs to it
+        *lines, rest = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        if lines and self._parts:
+            lines[0] = b"".join([*self._parts, lines[0]])
+            self._parts = []
+        yield from self._events(lines)
+        if rest:
+            self._parts.append(rest)
+
+    def end(self) -> Iterator[bytes]:
+        """The event that the end of the body ends."""
+        yield from self._events([b"".join(self._parts), b""])
+
+    def _events(self, lines: list[bytes]) -> Iterator[bytes]:
+        """A hostile stream has millions of lines that say nothing: they must cost little."""
+        if self._at_start and lines:
+            lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
+            self._at_start = False
+        for line in lines:
+            if line[:5] == b"data:":
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                yield b"\n".join(self._data)
+                self._data = []
+                self._size = 0

@@ -1,17 +1,24 @@
-"""A JSON object from a provider, read by name: each part is of the kind that was asked for, or the reply is none (O-1.105).
-
-Hands on `Fields`, and `Unreadable` for what is no reply. Must not know: wires.
+"""Replies of providers read part by part: fields by name and kind, parts that nothing here reads, and what a reply has used
+(O-1.98, O-1.105, O-1.209).
 """
 
 from __future__ import annotations
 
-from ..outside_text import clean_text
-from ..schema.json_text import JsonRefused, parse_json
+from ..access.secrets import clean_text
+from ..schema.lenient_json import JsonRefused, parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence, Set
     from typing import Any, TypeVar
 
+
+# ----------------------------------------------------------------
+# A JSON object from a provider, read by name: each part is of the kind that was asked for, or the reply is none (O-1.105).
+#
+# Hands on `Fields`, and `Unreadable` for what is no reply.
+
+if TYPE_CHECKING:
     T = TypeVar("T")
 
 MOST_SHOWN = 60  # characters of a body that is no JSON
@@ -119,3 +126,118 @@ def object_in(text: str) -> dict[str, Any] | None:
 
 def _kind(value: Any) -> str:
     return KINDS.get(type(value), "null")
+
+
+# ----------------------------------------------------------------
+# Parts of streamed messages that nothing here reads, put together so that they can go back as they came (O-1.209).
+#
+# Hands on `merge` and `joined`.
+
+if TYPE_CHECKING:
+    Json = dict[str, Any]
+
+# Texts of a stream grow; these are said again with every piece of one thing.
+SAID_AGAIN = frozenset(("index", "id", "type", "format", "role", "name", "object"))
+
+
+class GrowingText:
+    """Joined once: a text of many thousand pieces would be copied with each of them."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, first: str) -> None:
+        self.pieces = [first]
+
+
+def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
+    """Add to `whole` what a piece of a stream has under keys that are not `known`: texts grow, maps and numbered elements merge,
+    of anything else the last one holds. `joined` reads it."""
+    for key, value in piece.items():
+        if key in known or value is None:
+            continue
+        before = whole.get(key)
+        if type(value) is str and key not in SAID_AGAIN:
+            if type(before) is GrowingText:
+                before.pieces.append(value)
+            else:
+                whole[key] = GrowingText(value)
+        elif type(value) is dict:
+            if type(before) is not dict:
+                before = whole[key] = {}
+            merge(before, value)
+        elif type(value) is list:
+            if type(before) is not list:
+                before = whole[key] = []
+            _merge_elements(before, value)
+        else:
+            whole[key] = value
+
+
+def _merge_elements(whole: list[Any], pieces: list[Any]) -> None:
+    at = {element["index"]: element for element in whole if type(element) is dict and type(element.get("index")) is int}
+    for piece in pieces:
+        if type(piece) is not dict:
+            whole.append(piece)
+            continue
+        number = piece.get("index")
+        element = at.get(number) if type(number) is int else None
+        if element is None:
+            element = {}
+            whole.append(element)
+            if type(number) is int:
+                at[number] = element
+        merge(element, piece)
+
+
+def joined(value: Any) -> Any:
+    """What was merged, as JSON."""
+    if type(value) is GrowingText:
+        return "".join(value.pieces)
+    if type(value) is dict:
+        return {key: joined(part) for key, part in value.items()}
+    return [joined(part) for part in value] if type(value) is list else value
+
+
+# ----------------------------------------------------------------
+# What a reply says it has used (O-1.98, O-1.105, G-9.7).
+#
+# Hands on `Usage`.
+
+MOST_TOKENS = 100_000_000  # of one counter; the longest context there is has ten million
+
+
+class Usage:
+    """A report with a counter that is no whole number of 0 to MOST_TOKENS is refused as a whole: it has no counters."""
+
+    __slots__ = ("_report",)
+
+    def __init__(self, report: Any) -> None:
+        self._report: dict[str, Any] = report if type(report) is dict and _is_sound(report) else {}
+
+    def tokens(self, *names: str) -> int:
+        """The sum of counters; one that is missing or null is 0."""
+        return sum(self._report.get(name) or 0 for name in names)
+
+    def tokens_of(self, part: str, name: str) -> int:
+        """A counter of a part of the report."""
+        return (self._report.get(part) or {}).get(name) or 0
+
+    def reports(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[bool, bool]:
+        """Whether there is a counter of input, and one of output."""
+        return self._has(inputs), self._has(outputs)
+
+    def _has(self, names: Sequence[str]) -> bool:
+        return any(self._report.get(name) is not None for name in names)
+
+
+def _is_sound(report: dict[str, Any], depth: int = 0) -> bool:
+    """Counters are the members whose names end in `tokens`."""
+    for name, value in report.items():
+        if value is None:
+            continue
+        if name.endswith("tokens"):
+            if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+                return False
+        elif name.endswith("_details") and not (depth == 0 and type(value) is dict and _is_sound(value, 1)):
+            return False
+    return True

@@ -5,20 +5,159 @@ Hands on replies. Must not know: SDKs, sockets. Nothing here waits but a scripte
 
 from __future__ import annotations
 
-from ..records import Reply
-from ..schema.json_text import compact_json
-from ..schema.minimal import minimal_instance
+from ...vm.values.errors import FAULTS
+from ..access.secrets import clean_json, clean_text
+from ..connections import anything, check_fields, listed, one_of, record, text, whole
+from ..errors import CallFailure, ConfigFailure
+from ..records import Call, Reply
+from ..schema.lenient_json import compact_json
+from ..schema.strategy import minimal_instance
 from .base import Provider, origin_of, timed_out
-from .scripted import comes_within, pieces, scripted_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any
 
     from ..connections import ConnectionSettings
+    from ..errors import Origin
     from ..records import EmbedRequest, Request
-    from .scripted import Script
+
+
+# ----------------------------------------------------------------
+# Scripted replies: data that says what a provider would have answered (O-8.19 to O-8.22).
+#
+# Hands on `Reply`, or raises the failure a scripted error stands for.
+
+TOOL_CALL = {"tool": text, "arguments": anything}
+PARTS = {
+    "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "model": text, "delay_ms": whole(0),
+    "tokens_cached": whole(0), "tokens_cache_write": whole(0), "tokens_reasoning": whole(0),
+    "finish": one_of("stop", "length", "tool"), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
+}  # fmt: skip
+FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
+
+FAULT_MESSAGE = "scripted error: {name}"
+
+
+class Script:
+    """Replies in order, then `rest` for ever. `take` gives the next one, None when all are used up; `missed` counts these."""
+
+    __slots__ = ("_replies", "_rest", "_next", "missed")
+
+    def __init__(self, replies: Sequence[Any], rest: Any = None) -> None:
+        every = [_without_nil(reply) for reply in (replies if rest is None else [*replies, rest])]
+        for index, reply in enumerate(every):
+            _check(reply, index)
+        self._replies = every[: len(replies)]
+        self._rest = None if rest is None else every[-1]
+        self._next = 0
+        self.missed = 0
+
+    @property
+    def next(self) -> Any:
+        """What `take` will give."""
+        return self._rest if self._next >= len(self._replies) else self._replies[self._next]
+
+    def take(self) -> Any:
+        if self._next >= len(self._replies):
+            self.missed += self._rest is None
+            return self._rest
+        self._next += 1
+        return self._replies[self._next - 1]
+
+
+def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """`tool` is `Tool__method` or `Tool.method` (O-8.21); ids count from 1."""
+    return [
+        Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), _written(entry.get("arguments", "")))
+        for number, entry in enumerate(entries, 1)
+    ]
+
+
+def _written(arguments: Any) -> str:
+    """As a model writes them: a text as it is."""
+    return arguments if isinstance(arguments, str) else compact_json(arguments)
+
+
+def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
+    """The reply, or the failure it stands for, without any delay."""
+    if isinstance(scripted, str):
+        scripted = {"text": scripted}
+    if "error" in scripted:
+        raise fault(scripted["error"], origin)
+    calls = scripted_calls(scripted.get("tool_calls", ()))
+    said = scripted.get("text", "".join(scripted.get("chunks", ())))
+    return Reply(
+        clean_text(said),
+        calls=calls,
+        finish=scripted.get("finish", "tool" if calls else "stop"),
+        model=scripted.get("model", model),
+        tokens_in=scripted.get("tokens_in", 0),
+        tokens_out=scripted.get("tokens_out", 0),
+        cached=scripted.get("tokens_cached", 0),
+        cache_write=scripted.get("tokens_cache_write", 0),
+        reasoning=scripted.get("tokens_reasoning", 0),
+    )
+
+
+def pieces(scripted: Any, text: str) -> list[str]:
+    """The pieces of a streamed reply: `chunks`, else its words, each with the space after it (O-8.20)."""
+    if isinstance(scripted, dict) and "chunks" in scripted:
+        return [clean_text(chunk) for chunk in scripted["chunks"]]
+    found = [""]
+    for before, char in zip(" " + text, text, strict=False):
+        if before.isspace() and not char.isspace() and found[-1].strip():
+            found.append("")
+        found[-1] += char
+    return found
+
+
+def fault(name: str, origin: Origin) -> CallFailure:
+    """The error of 1.8 a scripted fault gives; another text is the message of `AgentError::Failed` (O-8.22)."""
+    message = FAULT_MESSAGE.format(name=name)
+    status = FAULTS.get(name)
+    if status is not None:
+        return origin.of_status(status, message)
+    if name == "connection":
+        return origin.network(message)
+    if name == "timeout":
+        return origin.timed_out()
+    if name == "refusal":
+        return origin.filtered(message)
+    return CallFailure("AgentError", "Failed", name, model=origin.model, provider=origin.connection)
+
+
+async def comes_within(seconds: float, scripted: Any, sleep: Callable[[float], Awaitable[None]]) -> bool:
+    """Waits `delay_ms`, or for the limit of a request if a reply comes later (O-1.55)."""
+    delay = 0.0 if isinstance(scripted, str) else scripted.get("delay_ms", 0) / 1000
+    if delay > 0:
+        await sleep(min(delay, seconds))
+    return bool(delay < seconds)
+
+
+def _arguments(entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    given = entry.get("arguments", {})
+    return clean_json(given) if isinstance(given, dict) else None
+
+
+def _without_nil(reply: Any) -> Any:
+    """A part that is nil counts as absent, as in every table of fields."""
+    return {part: value for part, value in reply.items() if value is not None} if isinstance(reply, dict) else reply
+
+
+def _check(reply: Any, index: int) -> None:
+    """Only the listed parts are accepted, each of its type (O-0.1)."""
+    if isinstance(reply, str):
+        return
+    if not isinstance(reply, dict):
+        raise ConfigFailure("E4004", f"scripted reply {index}: expected a String or a Map")
+    check_fields(f"scripted reply {index}", reply, PARTS, FORMS)
+    if len({"error", "text", "chunks"} & set(reply)) != 1 and "tool_calls" not in reply:
+        raise ConfigFailure("E4004", f"scripted reply {index}: expected one of text, chunks, tool_calls, error")
+
+
+# ----------------------------------------------------------------
 
 PREFIX = "offline: "
 QUOTED_LENGTH = 60
@@ -43,7 +182,7 @@ class WirelessProvider(Provider):
         return request.as_json()
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
-        from ..memory.offline_vectors import offline_vectors
+        from ..memory.vectors import offline_vectors
 
         return offline_vectors(request.texts)
 

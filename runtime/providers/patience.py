@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
+
 STEPS = 20  # turns of the loop a limit outlives; a connection with TLS needs about ten
 
 

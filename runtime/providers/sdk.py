@@ -8,30 +8,190 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextvars import ContextVar
 
 from ..connections import resolve_headers, resolve_key
-from ..records import ProviderState, Request
+from ..records import DEFAULTS, ProviderState, Request
 from .base import Provider, origin_of, timed_out
-from .error_text import Reason, first_named
-from .http_answers import MOST_STREAM_BYTES, Redirected, Refused, asked_by_us, body_of, pieces_of, watch
-from .json_fields import Fields, Unreadable, fields_of
-from .parameters import WIRE_NAMES, without_param
-from .patience import Patience
-from .retry_after import retry_after_ms
-from .server_events import EventReader
-from .starting import Gate, Start
-from .usage import Usage
+from .http_answers import (
+    MOST_STREAM_BYTES,
+    EventReader,
+    Reason,
+    Redirected,
+    Refused,
+    asked_by_us,
+    body_of,
+    first_named,
+    pieces_of,
+    watch,
+)
+from .json_fields import Fields, Unreadable, Usage, fields_of
+from .patience import Countdown, Patience
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from contextvars import Token
     from typing import Any, Protocol, TypeAlias
 
+    from ..access.secrets import Redactor
     from ..connections import ConnectionSettings
     from ..errors import CallFailure, Origin
     from ..records import EmbedRequest, Msg, Reply
-    from ..secrets import Redactor
 
+
+# ----------------------------------------------------------------
+# Parameters a wire or a model does not take: an error that names them, or left out and noted (O-1.47, O-1.134).
+#
+# Hands on the parameters to send and the notes of those left out.
+
+# Parameter of the record: what the program calls it, then every name a wire gives it.
+WIRE_NAMES = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "max_tokens": ("max_tokens", "max_completion_tokens", "max_output_tokens"),
+    "stop": ("stop_sequences", "stop"),
+}
+
+
+def require_carried(request: Request, settings: ConnectionSettings, name: str, wire: str) -> None:
+    """Refuses a parameter the wire has no place for, unless the connection says `unsupported: "drop"`."""
+    if name in request.params and settings.unsupported != "drop":
+        raise origin_of(request).not_sent("AgentError", "InvalidRequest", not_carried(name, wire))
+
+
+def not_carried(name: str, wire: str) -> str:
+    return f"{WIRE_NAMES[name][0]} is not carried by {wire}"
+
+
+def without_param(request: Request, name: str) -> Request:
+    """The same request without one parameter."""
+    values = {slot: getattr(request, slot) for slot in Request.__slots__}
+    values["params"] = {key: value for key, value in request.params.items() if key != name}
+    return Request(**values)
+
+
+# ----------------------------------------------------------------
+# What a server asks for by Retry-After (G-15.2): milliseconds header, then seconds, then HTTP date.
+#
+# Hands on milliseconds, or None for what is absent, negative, not finite or unreadable.
+
+MOST_MS = 2**53  # what is longer is this long: a program is given it as an Int
+
+
+def retry_after_ms(headers: Mapping[str, str], now: float) -> int | None:
+    """`now` is Unix time in seconds, which an HTTP date is measured against."""
+    found = _whole_ms(headers.get("retry-after-ms"), 1)
+    if found is None:
+        text = headers.get("retry-after")
+        found = _whole_ms(text, 1000)
+        if found is None and text is not None:
+            found = _until(text, now)
+    return found
+
+
+def _whole_ms(text: str | None, factor: int) -> int | None:
+    try:
+        value = float(text or "") * factor
+    except ValueError:
+        return None
+    return min(round(value), MOST_MS) if 0 <= value < float("inf") else None
+
+
+def _until(date: str, now: float) -> int | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        wait = parsedate_to_datetime(date).timestamp() - now
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return round(wait * 1000) if wait >= 0 else None
+
+
+# ----------------------------------------------------------------
+# How requests get out when there are many: few at a time, and a busy event loop is no reason to give up connecting.
+#
+# An SDK computes for milliseconds before a request is out. A thousand at once would all be connecting while the loop computes
+# for
+# the others; one after the other, the first replies come while the last requests wait, and connections are used again.
+#
+# Hands on `Gate` and `Start`.
+
+CONNECT_SECONDS = DEFAULTS["connect"]  # G-15.3
+AT_ONCE = 16
+HELD_SECONDS = 0.1  # whoever connects for longer waits for the network, and keeps nobody else from starting
+CONNECTING = {"connect_tcp", "start_tls", "setup_socks5_connection"}
+
+_starting: ContextVar[Start | None] = ContextVar("starting", default=None)
+
+
+class Gate:
+    """Of one client: `AT_ONCE` of its requests start at a time, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(AT_ONCE)
+
+    async def watch(self, request: Any) -> None:
+        """The HTTP client calls this before it sends: what it does for the request is told to the Start of this call."""
+        start = _starting.get()
+        if start is not None:
+            request.extensions["trace"] = start.happened
+
+
+class Start:
+    """One call of the SDK, let through the gate. It gives the place back when its request is sent, and ends `patience` when
+    connecting takes too long."""
+
+    def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
+        self.unconnected = False
+        self.has_left = False  # the request may have reached the provider
+        self._gate = gate
+        self._patience = patience
+        self._connecting = Countdown(connect_seconds, self._give_up)
+        self._holding = Countdown(HELD_SECONDS, self._pass_on)
+        self._holds = False
+        self._token: Token[Start | None] | None = None
+
+    async def __aenter__(self) -> None:
+        await self._gate.free.acquire()
+        self._holds = self.has_left = True  # a client of the tests tells nothing of connecting
+        self._holding.start()
+        self._token = _starting.set(self)
+
+    async def __aexit__(self, *failure: object) -> None:
+        assert self._token is not None
+        _starting.reset(self._token)
+        self._connecting.stop()
+        self._pass_on()
+
+    async def happened(self, event: str, facts: object) -> None:
+        """An event of the HTTP client: `layer.step.phase`."""
+        _, step, phase = event.split(".")
+        if step in CONNECTING:
+            if phase == "started":
+                self.has_left = False
+                self._connecting.start()
+            else:
+                self._connecting.stop()
+        elif step == "send_request_headers":
+            self.has_left = True
+        elif step == "send_request_body" and phase != "started":
+            self._pass_on()
+
+    def _give_up(self) -> None:
+        self.unconnected = True
+        self._patience.end("connect")
+
+    def _pass_on(self) -> None:
+        self._holding.stop()
+        if self._holds:
+            self._holds = False
+            self._gate.free.release()
+
+
+# ----------------------------------------------------------------
+
+if TYPE_CHECKING:
     Sent: TypeAlias = Request | EmbedRequest
     Create: TypeAlias = Callable[[Any], Any]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.schema import RESPOND, is_recursive, plain_form, strict_form, wire_name
 from ..records import SchemaField, ToolDef
-from .json_text import compact_json
+from .lenient_json import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..connections import ConnectionSettings
     from ..records import Reply, Strategy, ToolChoice
     from .validation import Violation
+
 
 RESPOND_DESCRIPTION = "Give the final answer."
 
@@ -94,3 +95,49 @@ def _choose(schema: Schema, wanted: str, settings: ConnectionSettings) -> tuple[
         if not refused:
             return "native", schema.plain if schema.strict is None else schema.strict
     return "tool", schema.plain
+
+
+# ----------------------------------------------------------------
+# The minimal instance of a JSON Schema, which the offline provider answers with (O-1.32).
+#
+# Hands on plain data that satisfies the schema.
+
+if TYPE_CHECKING:
+    MinimalJson = dict[str, Any]
+
+_EMPTY: dict[str, Any] = {"string": "", "integer": 0, "number": 0.0, "boolean": False, "null": None}
+
+
+def minimal_instance(document: MinimalJson) -> Any:
+    return _instance(document, document.get("$defs", {}))
+
+
+def _instance(form: MinimalJson, known: MinimalJson) -> Any:
+    if "$ref" in form:
+        return _instance(known[form["$ref"].rpartition("/")[2]], known)
+    if "default" in form:
+        return form["default"]
+    if "anyOf" in form:
+        return _alternative(form["anyOf"], known)
+    if "enum" in form:
+        return form["enum"][0]
+    kind = form.get("type")
+    if kind == "array":
+        return []
+    if kind == "object":
+        return _object(form, known)
+    return _EMPTY[kind] if kind is not None else None
+
+
+def _alternative(forms: list[MinimalJson], known: MinimalJson) -> Any:
+    """Null where it is allowed: that is what absence looks like in strict form."""
+    if any(form.get("type") == "null" for form in forms):
+        return None
+    return _instance(forms[0], known)
+
+
+def _object(form: MinimalJson, known: MinimalJson) -> MinimalJson:
+    """Optional properties stay away; those with a default are given it."""
+    required = form.get("required", ())
+    properties = form.get("properties", {})
+    return {name: _instance(part, known) for name, part in properties.items() if name in required or "default" in part}

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from concerto.runtime.agents.child import Child
+from concerto.runtime.agents.messages import AgentSettings
 from concerto.runtime.agents.process import AgentProcess
-from concerto.runtime.agents.settings import AgentSettings
 from concerto.runtime.errors import CallFailure
 
 ECHO = "import sys\nfor line in sys.stdin: print('got', line, end='', flush=True)"

@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 import pytest
+from concerto.runtime.agents import child
 from concerto.runtime.agents import child as children
-from concerto.runtime.agents import descendants
 from concerto.runtime.agents.child import Child, ChildEnded, LineTooLong
 
 from .children import ECHO, arguments, gone, run
@@ -120,7 +120,7 @@ def test_what_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("listed", [True, False])
 def test_grandchildren_end_where_there_is_no_proc(monkeypatch: pytest.MonkeyPatch, listed: bool) -> None:
     """With psutil also those with a session of their own; without it those of the process group."""
-    monkeypatch.setattr(descendants, "PROC", "/no-such-folder")
+    monkeypatch.setattr(child, "PROC", "/no-such-folder")
     if listed:
         pytest.importorskip("psutil")
     else:

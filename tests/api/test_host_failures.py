@@ -8,8 +8,8 @@ from typing import Any
 
 import concerto
 import pytest
-from concerto.runtime import session as sessions
 from concerto.runtime.providers import offline
+from concerto.runtime.session import session as sessions
 
 PLANTED = "db password=hunter2 at 10.0.0.7"
 SOURCE = """

@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_a_type_error(function: str, value: Any) -> None:
 
 
 def test_a_value_of_python_with_too_many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("concerto.host.conversion.MOST_READ", 100_000)
+    monkeypatch.setattr("concerto.api.values.MOST_READ", 100_000)
     with PROGRAM.session() as session, pytest.raises(TypeError, match="more than 100000 parts"):
         session.call("any", [[n] for n in range(60_000)])
 

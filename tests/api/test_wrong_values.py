@@ -84,7 +84,7 @@ def test_wrong_options_are_told_although_no_test_runs() -> None:
 
 
 def test_every_option_is_checked() -> None:
-    from concerto.host.options import RULES, Options
+    from concerto.api.options import RULES, Options
 
     assert set(RULES) == set(Options.__annotations__) == {name for options, _ in WRONG for name in options} | {"offline_script"}
 

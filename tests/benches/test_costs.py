@@ -13,11 +13,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
-from concerto.runtime.memory.conversation import Conversation
-from concerto.vm.builtins.table import ARITY, PERFORMED
-from concerto.vm.bytecode.codec import decode, encode
+from concerto.runtime.memory.turns import Conversation
+from concerto.vm.builtins.modules import ARITY, PERFORMED
+from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.verify import verify
-from concerto.vm.load import load_bytes
+from concerto.vm.interp.link import load_bytes
 
 import benches.operations
 from benches import pairs

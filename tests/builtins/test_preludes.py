@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
+from concerto.compiler.syntax.parse import parse
 from concerto.vm.builtins import METHODS, Row
 
 PRELUDES = [row for row in METHODS.values() if row.kind == "prelude"]

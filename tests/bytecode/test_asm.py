@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.asm import AsmError, assemble
-from concerto.vm.bytecode.codec import decode, encode
 from concerto.vm.bytecode.disasm import as_data, disassemble, disassemble_function
+from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.hashing import hash_functions
 from hypothesis import given
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgpack
 import pytest
 from concerto.vm.bytecode import image as i
-from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.bytecode.encoding import decode, encode
 
 from .builder import empty_image
 from .test_codec import seal
@@ -33,7 +33,7 @@ BOMBS = {f"{head} {place}": form.replace(b"%s", HEADS[head]) for head in HEADS f
 MEASURE = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (512 << 20,) * 2)
-from concerto.vm.bytecode.codec import decode
+from concerto.vm.bytecode.encoding import decode
 from concerto.vm.bytecode.image import ImageError
 try:
     decode(open(sys.argv[1], "rb").read())

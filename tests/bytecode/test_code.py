@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from concerto.vm.bytecode import leb128
+from concerto.vm.bytecode import fields
 from concerto.vm.bytecode import operands as k
-from concerto.vm.bytecode.code import encode_instructions, instructions
+from concerto.vm.bytecode.encoding import decode_lines, encode_instructions, encode_lines, instructions, position_at
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.bytecode.opcodes import BY_NAME, FLOWS, OPCODES
-from concerto.vm.bytecode.positions import decode_lines, encode_lines, position_at
 from hypothesis import given
 from hypothesis import strategies as st
 
-NUMBERS = st.integers(0, leb128.LARGEST)
+NUMBERS = st.integers(0, fields.LARGEST)
 
 
 @given(st.lists(NUMBERS))
@@ -20,29 +19,29 @@ def test_numbers(numbers: list[int]) -> None:
     out = bytearray()
     for number in numbers:
         before = len(out)
-        leb128.append(out, number)
-        assert len(out) - before == leb128.width(number)
-        assert leb128.read(bytes(out), before) == (number, len(out))
-    assert leb128.read_all(bytes(out)) == numbers
+        fields.append(out, number)
+        assert len(out) - before == fields.width(number)
+        assert fields.read(bytes(out), before) == (number, len(out))
+    assert fields.read_all(bytes(out)) == numbers
 
 
 @pytest.mark.parametrize("data", ["", "80", "8000", "ff00", "ffffffff7f", "8080808010", "808080808001"])
 def test_malformed_numbers(data: str) -> None:
     with pytest.raises(ValueError, match="number"):
-        leb128.read(bytes.fromhex(data), 0)
+        fields.read(bytes.fromhex(data), 0)
 
 
-@pytest.mark.parametrize("number", [-1, leb128.LARGEST + 1])
+@pytest.mark.parametrize("number", [-1, fields.LARGEST + 1])
 def test_numbers_out_of_range(number: int) -> None:
     with pytest.raises(ValueError, match="outside"):
-        leb128.append(bytearray(), number)
+        fields.append(bytearray(), number)
 
 
 @pytest.mark.parametrize("number", [0, 1, -1, 2, -2, 1 << 28, -(1 << 28)])
 def test_zigzag(number: int) -> None:
     table = encode_lines([(0, 0, 1 << 28, 1), (1, 0, (1 << 28) + number, 2)])
     assert decode_lines(table)[1] == (1, 0, (1 << 28) + number, 2)
-    assert leb128.zigzag(number) >= 0
+    assert fields.zigzag(number) >= 0
 
 
 @st.composite

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgpack
 import pytest
-from concerto.vm.bytecode import codec, shape
+from concerto.vm.bytecode import encoding, shape
 from concerto.vm.bytecode import image as i
-from concerto.vm.bytecode.codec import MAGIC, content_hash, decode, encode
-from concerto.vm.bytecode.limits import Limits
+from concerto.vm.bytecode.encoding import MAGIC, content_hash, decode, encode
+from concerto.vm.bytecode.image import Limits
 
 from .builder import code, empty_image, with_functions
 
@@ -266,7 +266,7 @@ def test_all_nans_are_one() -> None:
 
 def test_equal_images_give_equal_bytes(image: i.Image, data: bytes) -> None:
     assert encode(decode(data)) == encode(image) == data
-    assert codec.content_hash(encode(decode(data))) == content_hash(data)
+    assert encoding.content_hash(encode(decode(data))) == content_hash(data)
 
 
 def test_random_mutations_meet_nothing_but_image_errors(data: bytes) -> None:

@@ -13,12 +13,10 @@ from typing import Any
 
 import pytest
 from concerto.vm.bytecode import image as i
-from concerto.vm.bytecode.code import encode_instructions
-from concerto.vm.bytecode.codec import MAGIC, decode, encode
 from concerto.vm.bytecode.disasm import disassemble
+from concerto.vm.bytecode.encoding import MAGIC, decode, encode, encode_instructions, encode_lines
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.bytecode.opcodes import BY_NAME
-from concerto.vm.bytecode.positions import encode_lines
 from concerto.vm.bytecode.verify import verify
 from hypothesis import given
 
@@ -82,7 +80,7 @@ def decoded(data: bytes) -> str:
 
 PURE = """
 import sys, msgpack
-from concerto.vm.bytecode.codec import decode
+from concerto.vm.bytecode.encoding import decode
 from concerto.vm.bytecode.image import ImageError
 assert msgpack.Unpacker.__module__ == "msgpack.fallback"
 for line in sys.stdin:

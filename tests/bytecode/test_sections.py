@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from concerto.compiler.manifest import Manifest
 from concerto.compiler.pipeline import compile_source
-from concerto.vm.bytecode import codec
+from concerto.vm.bytecode import encoding
 from concerto.vm.bytecode import image as i
-from concerto.vm.bytecode.positions import position_at
+from concerto.vm.bytecode.encoding import position_at
 
 SOURCE = """
 struct Point { pub x: Int, y: Int = 2 }
@@ -67,7 +67,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> i.Image:
     (folder / "Concerto.toml").write_text(MANIFEST)
     made = compile_source(SOURCE.encode(), "main.conc", manifest=Manifest(str(folder / "Concerto.toml")))
     assert made.image is not None, made.diagnostics.ordered()
-    return codec.decode(codec.encode(made.image))
+    return encoding.decode(encoding.encode(made.image))
 
 
 def type_of(image: i.Image, name: str) -> Any:
@@ -212,7 +212,7 @@ def test_names_are_no_part_of_what_a_function_does() -> None:
     assert [f.hash for f in one.functions] == [f.hash for f in other.functions]
     one.strip()
     assert (one.names, one.source) == ([], [])
-    assert codec.decode(codec.encode(one)).names == []
+    assert encoding.decode(encoding.encode(one)).names == []
 
 
 TRAITS = """
@@ -236,7 +236,7 @@ def test_a_trait_tells_its_types_and_their_methods() -> None:
     """`["trait", name, [[type, [function…]]…]]`, a model as `["handle", "M."]`, `["errors", [type…]]` (V-3.8)."""
     made = compile_source(TRAITS.encode(), "main.conc")
     assert made.image is not None, made.diagnostics.ordered()
-    image = codec.decode(codec.encode(made.image))
+    image = encoding.decode(encoding.encode(made.image))
     trait = type_of(image, "Area")
     told = {
         image.types[kind][1]: [image.functions[number].name.rpartition("::")[2] for number in numbers]

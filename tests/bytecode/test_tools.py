@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.image import ImageError
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 from concerto.vm.schema import arguments_form
 
 from .builder import code, with_functions

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode import rules
-from concerto.vm.bytecode.codec import decode, encode
-from concerto.vm.bytecode.image import Image, ImageError
-from concerto.vm.bytecode.limits import Limits
+from concerto.vm.bytecode.encoding import decode, encode
+from concerto.vm.bytecode.image import Image, ImageError, Limits
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES
 from concerto.vm.bytecode.verify import Verified, verify
 from concerto.vm.schema import plain_form

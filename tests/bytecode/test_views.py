@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.asm import AsmError
-from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.bytecode.verify import verify
 

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from concerto.compiler import ast
-from concerto.compiler.checked import CheckedProgram
-from concerto.compiler.checker import check
+from concerto.compiler.checker.program import CheckedProgram, check
 from concerto.compiler.diagnostics import Diagnostic, Diagnostics
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
+from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 MARK = "«"
 

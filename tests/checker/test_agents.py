@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from concerto.compiler.checker import check_project
+from concerto.compiler.checker.program import check_project
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.loading import load, no_files
+from concerto.compiler.project import load, no_files
 
 A = "agent A { connector: a } schema S { a: Int } "
 LISTEN = 'fn main() { let r = listen A.execute("x") { %s }; print(r); }'

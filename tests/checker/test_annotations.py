@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.compiler import ast, decisions, symbols
+from concerto.compiler import decisions, symbols
+from concerto.compiler.syntax import ast
 from concerto.compiler.types import FLOAT, INT, STRING
 
 # An expression under a `let` of the type, and the coercion its initialiser must carry.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.checker.memory_steps import EXAMPLES
-from concerto.compiler.resolver import everyday
+from concerto.compiler.hints import names
 from concerto.vm.builtins import METHODS
 
 MODEL = "model M { provider: offline } fn main() "
@@ -182,12 +182,12 @@ def test_how_to_make_it_mutable(text: str, help: str, snippet: Any) -> None:
     assert [(d.code, d.help) for d in snippet(text).diagnostics] == [("E2034", help)]
 
 
-@pytest.mark.parametrize("name", sorted(everyday.TYPES))
+@pytest.mark.parametrize("name", sorted(names.TYPES))
 def test_types_of_other_languages(name: str, snippet: Any) -> None:
     if name == "nil":
         return
     helps = [d.help for d in snippet(f"let x: {name} = 1; print(x);").diagnostics]
-    assert helps == [f"write {everyday.TYPES[name]}"]
+    assert helps == [f"write {names.TYPES[name]}"]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_all_events_of_a_memory_are_listed(snippet: Any) -> None:
 
 def test_every_method_offered_exists() -> None:
     known = {row.name for row in METHODS.values()}
-    assert {name for names in everyday.METHODS.values() for name in names} <= known
+    assert {name for names in names.METHODS.values() for name in names} <= known
 
 
 @pytest.mark.parametrize("text", ['Err("x")', 'return Err("x");'])

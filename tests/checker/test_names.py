@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from concerto.compiler import ast
-from concerto.compiler.resolver.spelling import distance, nearest
+from concerto.compiler.hints.names import distance, nearest
 from concerto.compiler.symbols import Local
+from concerto.compiler.syntax import ast
 
 CASES = [
     ("E1001", "print(«foo);"),

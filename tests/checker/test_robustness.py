@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.compiler.checker import check
+from concerto.compiler.checker.program import check
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.nesting import Nesting
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
-from concerto.vm.values.records import RECORDS
+from concerto.compiler.syntax.ast import Nesting
+from concerto.compiler.syntax.parse import parse
+from concerto.vm.values.objects import RECORDS
 
 DEPTH = 240
 DEEP = {
@@ -132,7 +132,7 @@ def test_damaged_programs_never_raise() -> None:
 
 
 def test_record_fields_are_those_of_the_machine() -> None:
-    from concerto.compiler.checker.records import RECORD_FIELDS
+    from concerto.compiler.checker.declarations import RECORD_FIELDS
 
     for name, fields in RECORD_FIELDS.items():
         assert tuple(fields) == RECORDS[name].decl.fields

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from concerto.compiler import ast
+from concerto.compiler.syntax import ast
 
 CASES = [
     ("E2044", 'print(std::json::parse_as<«fn(Int) -> Int>("1").is_ok());'),

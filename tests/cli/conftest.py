@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from concerto.cli import main
+from concerto.cli.main import main
 
 from ..command import Ended
 

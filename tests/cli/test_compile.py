@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from concerto.vm.bytecode.codec import MAGIC, decode
+from concerto.vm.bytecode.encoding import MAGIC, decode
 
 SOURCE = '// a remark\nfn main() { emit("said", "hello"); }\n'
 WARNING = "fn main() { let unused = 1; }\n"

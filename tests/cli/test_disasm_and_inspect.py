@@ -4,7 +4,7 @@ import json
 
 import pytest
 from concerto.vm.bytecode.asm import assemble
-from concerto.vm.bytecode.codec import content_hash, decode, encode
+from concerto.vm.bytecode.encoding import content_hash, decode, encode
 
 from ..command import EXAMPLES
 

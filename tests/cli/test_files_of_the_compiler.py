@@ -19,7 +19,7 @@ def heard(event, arguments):
     elif event in ("os.rename", "os.remove", "os.mkdir", "os.link", "os.symlink", "os.truncate"):
         seen.append([event, *[os.path.abspath(os.fsdecode(a)) for a in arguments[:2] if isinstance(a, (str, bytes))]])
 sys.addaudithook(heard)
-from concerto.cli import main
+from concerto.cli.main import main
 code = main(sys.argv[1:])
 print(json.dumps(seen), file=sys.__stderr__)
 sys.exit(code)

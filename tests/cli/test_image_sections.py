@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.vm.bytecode.codec import decode
+from concerto.vm.bytecode.encoding import decode
 from concerto.vm.bytecode.image import Image
 
 PROJECT = '[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n'

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from concerto.cli import describe, parsed
+from concerto.cli.main import describe, parsed
 from concerto.cli.plain_words import PlainWords
 from concerto.cli.verbs import BY_NAME, VERBS
 

@@ -100,7 +100,7 @@ def test_output_is_utf_8_in_every_locale(tmp_path):
 
 KEYLESS = """
 import sys
-from concerto.cli import main
+from concerto.cli.main import main
 code = main(["run", sys.argv[1]])
 sys.exit(99 if "openai" in sys.modules else code)
 """
@@ -131,7 +131,7 @@ fn main() {
     let _ = listen A.execute("x") { "note" => |_m| { emit("heard", 1); std::time::sleep(600000); }, };
 }
 """
-SLOW_END = "import sys\nfrom concerto.cli import main\nfrom concerto.runtime.agents import child\n" \
+SLOW_END = "import sys\nfrom concerto.cli.main import main\nfrom concerto.runtime.agents import child\n" \
     "child.TERMINATION_GRACE = 600\nsys.exit(main(sys.argv[1:]))"
 
 

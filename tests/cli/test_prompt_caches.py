@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from concerto.runtime.memory.prefix_share import advice, bound_of, prefix_share
+from concerto.runtime.memory.policy import advice, bound_of, prefix_share
 
 PROGRAM = """\
 memory chat: Memory = Memory::new({bound});

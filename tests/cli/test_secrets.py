@@ -8,7 +8,7 @@ import json
 import threading
 
 import pytest
-from concerto.compiler.checker.fields import CONNECTION_FIELDS
+from concerto.compiler.fields import CONNECTION_FIELDS
 
 SECRET = "sk-planted-0123456789"
 NAME = "PLANTED_VARIABLE"

@@ -5,7 +5,8 @@ import re
 
 import concerto
 import pytest
-from concerto.cli import check, main
+from concerto.cli import check
+from concerto.cli.main import main
 from concerto.cli.verbs import VERBS
 from concerto.vm.bytecode.image import FORMAT, ImageError
 
@@ -115,7 +116,7 @@ def test_image_that_fails_its_own_verification_is_a_defect(capsys, monkeypatch, 
 
     source = tmp_path / "a.conc"
     source.write_text("fn main() { }")
-    monkeypatch.setattr("concerto.vm.load.load_image", refuse)
+    monkeypatch.setattr("concerto.vm.interp.link.load_image", refuse)
     assert main(["compile", str(source)]) == 70
     assert capsys.readouterr().err.startswith("internal error: the image fails verification: ")
     assert [path.name for path in tmp_path.iterdir()] == ["a.conc"]

@@ -8,9 +8,8 @@ import sys
 import pytest
 from concerto.colours.classes import CLASS_OF_SIGN, CLASS_OF_WORD, CLASSES, pieces
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.lexer import lex
 from concerto.compiler.source import Source
-from concerto.compiler.tokens import HARD_KEYWORDS, OPERATORS, SOFT_WORDS
+from concerto.compiler.syntax.lexer import HARD_KEYWORDS, OPERATORS, SOFT_WORDS, lex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,5 +83,6 @@ def test_any_text_has_pieces(text: str) -> None:
 
 def test_nothing_else_imports_pygments() -> None:
     """Its import costs only who asks for it."""
-    program = "import sys, concerto.cli, concerto.colours.classes, concerto.colours.textmate; print('pygments' in sys.modules)"
+    modules = "concerto.cli.main, concerto.colours.classes, concerto.colours.textmate"
+    program = f"import sys, {modules}; print('pygments' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"

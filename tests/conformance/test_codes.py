@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from concerto.compiler.codes import CODES
+from concerto.compiler.diagnostics import CODES
 from concerto.vm.bytecode.rules import LOADING, RULES
 from concerto.vm.panics import PANICS
 

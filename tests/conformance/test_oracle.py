@@ -19,9 +19,9 @@ LIBRARY = ROOT / "library"
 HOST = suite.ROOT / "drivers" / "oracle_host.py"
 DRIVER = [sys.executable, str(suite.ROOT / "drivers" / "oracle.py")]
 AST_ONLY = {
-    "concerto.compiler": {"ast"},
+    "concerto.compiler.syntax": {"ast"},
     "concerto.compiler.diagnostics": {"Diagnostics"},
-    "concerto.compiler.parse": {"decode_source", "parse"},
+    "concerto.compiler.syntax.parse": {"decode_source", "parse"},
     "concerto.compiler.source": {"Source"},
 }
 

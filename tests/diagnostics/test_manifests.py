@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from concerto.compiler.diagnostics import render_text
+from concerto.compiler.hints.manifest import EXAMPLES, HEADERS
 from concerto.compiler.manifest import TABLES, Manifest
-from concerto.compiler.manifest_help import EXAMPLES, HEADERS
-from concerto.compiler.render import render_text
 
 MANIFESTS = sorted((Path(__file__).parent / "manifests").glob("*.toml"))
 LINES = [(table, key, lines) for table, rows in EXAMPLES.items() for key, lines in rows.items()]

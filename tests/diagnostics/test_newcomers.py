@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from concerto.compiler.diagnostics import render_text
 from concerto.compiler.pipeline import check_source
-from concerto.compiler.render import render_text
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.conc"))
 

@@ -13,8 +13,8 @@ from typing import Any
 import httpx2
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session
-from concerto.vm.load import load_image
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_image
 from concerto.vm.values import to_json
 
 from ..oracles import check_request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from concerto.cli import main
+from concerto.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent.parent / "examples"
 TESTED = sorted(path for path in ROOT.rglob("*.conc") if "@test" in path.read_text(encoding="utf-8"))

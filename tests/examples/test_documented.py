@@ -91,7 +91,7 @@ def test_the_prompt_shows_what_the_guide_says() -> None:
     (shown,) = [block for block in blocks(ROOT / "docs" / "guide" / "larger-programs.md", "text") if block.startswith("1> ")]
     typed = [line for line in shown.splitlines() if re.match(r"\d+[>|] ", line)]
     entered = "".join(line.partition(line[re.match(r"\d+", line).end()])[2][1:] + "\n" for line in typed)  # type: ignore[union-attr]
-    command = [sys.executable, "-c", "import sys; from concerto.cli import main; sys.exit(main(['repl', '--offline']))"]
+    command = [sys.executable, "-c", "import sys; from concerto.cli.main import main; sys.exit(main(['repl', '--offline']))"]
     ended = subprocess.run(command, input=entered, capture_output=True, text=True, check=False, env=dict(os.environ))
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == [line for line in shown.splitlines() if line not in typed]

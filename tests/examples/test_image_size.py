@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.project import locate
-from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.encoding import encode
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COMMENT = re.compile(r"(?m)^\s*//.*\n|[ \t]+//[^\"\n]*$")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from concerto.vm.bytecode.codec import MAGIC
+from concerto.vm.bytecode.encoding import MAGIC
 
 from ..command import EXAMPLES, environment
 
@@ -15,7 +15,7 @@ NAMES = sorted(path.name for path in EXAMPLES.glob("*.conc"))
 # Compiles every file named, in one process: a process costs more than a compilation.
 COMPILE_ALL = """
 import sys
-from concerto.cli import main
+from concerto.cli.main import main
 for name in sys.argv[1:]:
     if main(["compile", name]) != 0:
         sys.exit(f"{name} does not compile")

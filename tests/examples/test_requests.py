@@ -8,7 +8,7 @@ import json
 import sys
 
 import pytest
-from concerto.cli import main
+from concerto.cli.main import main
 
 from ..command import EXAMPLES
 from ..servers.aimock import needs_aimock, serving

@@ -9,7 +9,7 @@ from typing import Any
 
 import concerto
 import pytest
-from concerto.cli import main
+from concerto.cli.main import main
 
 from ..providers.mocks import Json, OpenAIChat, Said
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from difflib import unified_diff
 
-from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.format import first_difference, format_source
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
+from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 
 def tree(text: str) -> ast.Program | None:

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.lexer import lex
 from concerto.compiler.source import Source
+from concerto.compiler.syntax.lexer import lex
 from hypothesis import strategies as st
 
 from .laws import tree

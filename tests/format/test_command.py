@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from concerto.cli import main
+from concerto.cli.main import main
 
 UGLY = "fn main( ){ emit( 'ü' ,1 )}\n"
 PRETTY = "fn main() { emit('ü', 1) }\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from concerto.compiler import ast
 from concerto.compiler.format import FAMILIES, first_difference
 from concerto.compiler.format.printer import PRINTERS
+from concerto.compiler.syntax import ast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

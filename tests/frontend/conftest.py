@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostic, Diagnostics
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
+from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 Parse = Callable[[str], tuple[ast.Program, list[Diagnostic]]]
 

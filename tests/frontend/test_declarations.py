@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from concerto.compiler import ast
+from concerto.compiler.syntax import ast
 
 Parsed = Callable[[str], ast.Program]
 Codes = Callable[[str], list[str]]

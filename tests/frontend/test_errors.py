@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from concerto.compiler import ast
-from concerto.compiler.codes import CODES
-from concerto.compiler.diagnostics import Diagnostic, Diagnostics
-from concerto.compiler.parse import parse
+from concerto.compiler.diagnostics import CODES, Diagnostic, Diagnostics
 from concerto.compiler.source import Source
+from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 Errors = Callable[[str], list[Diagnostic]]
 Codes = Callable[[str], list[str]]

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from concerto.compiler.codes import CODES, STAGES
+from concerto.compiler.diagnostics import CODES, STAGES
 from concerto.compiler.generated import parser_tables
-from concerto.compiler.grammar import assemble, rules, tables
+from concerto.compiler.syntax import grammar, parser, rules
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,12 +26,12 @@ def gen_tables() -> ModuleType:
 
 
 def test_the_grammar_has_its_size() -> None:
-    assert (len(assemble.PRODUCTIONS), len(assemble.TERMINALS)) == (352, 123)
+    assert (len(grammar.PRODUCTIONS), len(grammar.TERMINALS)) == (352, 123)
 
 
 def test_every_terminal_is_used() -> None:
-    used = {word for production in assemble.PRODUCTIONS for word in production.text.split()}
-    assert set(assemble.TERMINALS) <= used
+    used = {word for production in grammar.PRODUCTIONS for word in production.text.split()}
+    assert set(grammar.TERMINALS) <= used
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def test_no_conflicts_and_tables_up_to_date(gen_tables: ModuleType, built: tuple
 
 
 def test_a_conflict_is_reported(gen_tables: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gen_tables.MODULE, "precedence", assemble.PRECEDENCE[:-1] + (("nonassoc", "UNUSED"),))
+    monkeypatch.setattr(gen_tables.MODULE, "precedence", grammar.PRECEDENCE[:-1] + (("nonassoc", "UNUSED"),))
     with pytest.raises(Exception, match="Unable to build"):
         gen_tables.build()
-    without_plus = tuple(row for row in assemble.PRECEDENCE if "PLUS" not in row)
+    without_plus = tuple(row for row in grammar.PRECEDENCE if "PLUS" not in row)
     monkeypatch.setattr(gen_tables.MODULE, "precedence", without_plus)
     assert any("conflict" in line for line in gen_tables.build()[1])
 
@@ -76,8 +76,8 @@ def test_stale_tables_are_rebuilt_in_memory(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(parser_tables, "_lr_signature", "stale")
     monkeypatch.setattr(parser_tables, "_lr_action", {})
-    rebuilt = tables.load.__wrapped__()
-    assert len(rebuilt.actions) == len(tables.load().actions)
+    rebuilt = parser.load.__wrapped__()
+    assert len(rebuilt.actions) == len(parser.load().actions)
     assert list(tmp_path.iterdir()) == []
 
 

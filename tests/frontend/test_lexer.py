@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.lexer import MAX_TOKENS, lex
-from concerto.compiler.parse import decode_source
 from concerto.compiler.source import Source
-from concerto.compiler.tokens import TokenList
+from concerto.compiler.syntax.lexer import MAX_TOKENS, TokenList, lex
+from concerto.compiler.syntax.parse import decode_source
 
 
 def lexed(text: str) -> tuple[TokenList, list[str]]:
@@ -304,6 +303,6 @@ def test_labels(text: str, expected: str) -> None:
 
 def test_too_many_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_TOKENS == 1_000_000
-    monkeypatch.setattr("concerto.compiler.lexer.MAX_TOKENS", 10)
+    monkeypatch.setattr("concerto.compiler.syntax.lexer.MAX_TOKENS", 10)
     assert lexed(";" * 9)[1] == []
     assert lexed(";" * 10)[1] == ["E0114@10-10"]

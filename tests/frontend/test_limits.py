@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
+from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 Codes = Callable[[str], list[str]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-PLANTED = ("parsetab.py", "parser_tables.py", "yacctab.py", "lextab.py", "compiler.py", "generated.py", "assemble.py")
-CHECK = "import sys; sys.path[:0] = {before}; {stale}; from concerto.cli import main; sys.exit(main(['check', 'main.conc']))"
+PLANTED = ("parsetab.py", "parser_tables.py", "yacctab.py", "lextab.py", "compiler.py", "generated.py", "grammar.py")
+CHECK = "import sys; sys.path[:0] = {before}; {stale}; from concerto.cli.main import main; sys.exit(main(['check', 'main.conc']))"
 STALE = "from concerto.compiler.generated import parser_tables as t; t._lr_signature = 'stale'; t._lr_action = {}"
 
 

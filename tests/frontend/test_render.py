@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from concerto.compiler.diagnostics import Diagnostics, Related
-from concerto.compiler.render import render_json, render_text
+from concerto.compiler.diagnostics import Diagnostics, Related, render_json, render_text
 from concerto.compiler.source import Source, Span
 
 SOURCE = Source("a.conc", "let x = 1;\n\tfoo(é, bar);\nend")

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from concerto.compiler import resting
-from concerto.compiler.pipeline import compile_source
-from concerto.compiler.resting import collector_resting
+from concerto.compiler import pipeline
+from concerto.compiler.pipeline import collector_resting, compile_source
 
 PROGRAM = b"mod other;\nfn main() { emit(\"n\", other::number()); }\n"
 OTHER = b"pub fn number() -> Int { 1 }\n"
@@ -78,7 +77,7 @@ class _Knot:
 
 
 def test_garbage_of_compilations_is_collected_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resting, "FULL", 1_000)
+    monkeypatch.setattr(pipeline, "FULL", 1_000)
     gc.collect()
     with collector_resting():
         for _ in range(2_000):
@@ -89,7 +88,7 @@ def test_garbage_of_compilations_is_collected_when_there_is_much(monkeypatch: py
 
 
 def test_a_collection_of_somebody_else_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resting, "FULL", 1_000)
+    monkeypatch.setattr(pipeline, "FULL", 1_000)
     with collector_resting():
         kept = [[number] for number in range(2_000)]
     gc.collect()

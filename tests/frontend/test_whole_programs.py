@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
+from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 SPEC = Path(__file__).resolve().parents[2] / "docs" / "spec"
 FENCE = re.compile(r"^```concerto\n(.*?)^```", re.MULTILINE | re.DOTALL)

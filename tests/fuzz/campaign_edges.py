@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest, Target
-from concerto.runtime.network import SystemNetwork
-from concerto.runtime.permissions import Permissions
+from concerto.runtime.access.network import HttpFailure, HttpReply, HttpRequest, Target
+from concerto.runtime.access.permissions import Permissions
+from concerto.runtime.access.reaching import SystemNetwork
 from concerto.vm.builtins.capabilities import Malformed
 
 from .campaign import Campaign, Figures
@@ -157,9 +157,8 @@ def servers(seed: int, cases: int) -> Figures:
 
 
 async def _servers(seed: int, cases: int) -> Figures:
-    from concerto.runtime.mcp.sdk import connected
-    from concerto.runtime.mcp.served import ServerFailure, offered_tools
-    from concerto.runtime.mcp.settings import McpSettings
+    from concerto.runtime.mcp.served import McpSettings, ServerFailure, offered_tools
+    from concerto.runtime.mcp.wire import connected
 
     rng = random.Random(seed)
     settings = McpSettings("Wiki", {"transport": "stdio", "command": "x", "timeout": 0.1}, {})
@@ -185,7 +184,7 @@ async def _servers(seed: int, cases: int) -> Figures:
 @asynccontextmanager
 async def _hostile(rng: random.Random, said: list[str]) -> Any:
     """A server whose answers are altered every second time."""
-    from concerto.runtime.mcp.stdio import _message
+    from concerto.runtime.mcp.wire import _message
 
     incoming, read = anyio.create_memory_object_stream[Any](20)
     write, outgoing = anyio.create_memory_object_stream[Any](20)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from concerto.runtime.outside_text import clean_json
+from concerto.runtime.access.secrets import clean_json
 from concerto.runtime.schema.extraction import read
-from concerto.runtime.schema.json_text import JsonRefused, parse_json
+from concerto.runtime.schema.lenient_json import JsonRefused, parse_json
 
 from benches.extraction.spellings import PLACES, SPELLINGS, Writer, placed
 

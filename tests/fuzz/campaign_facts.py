@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.policy import Policy, Rule
 from concerto.runtime.memory.remembering import Facts
-from concerto.runtime.memory.rules import Rule
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Msg

@@ -19,14 +19,13 @@ from typing import Any
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.errors import ConfigFailure
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.bytecode.codec import encode
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.bytecode.encoding import encode
 from concerto.vm.bytecode.image import ImageError
-from concerto.vm.link import Program
-from concerto.vm.load import load_bytes
-from concerto.vm.machine import Stopped
+from concerto.vm.interp.link import Program, load_bytes
+from concerto.vm.interp.machine import Stopped
+from concerto.vm.jit.tier import Tier
 from concerto.vm.panics import PANICS
-from concerto.vm.translate.tier import Tier
 from concerto.vm.values import to_json
 
 from .campaign import Campaign, Figures, suite_programs

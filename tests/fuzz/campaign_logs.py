@@ -6,9 +6,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from concerto.runtime.memory.errors import MemoryFailure
-from concerto.runtime.suspension import Snapshots, Told, resume, snapshot
-from concerto.vm.snapshot.errors import SnapshotError
+from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.session.state import Snapshots, Told, resume, snapshot
+from concerto.vm.snapshot.envelope import SnapshotError
 
 from ..snapshot.memories import DEEDS, MEMORIES, idle, memory
 from .campaign import Campaign, Figures

@@ -9,9 +9,9 @@ import signal
 import tempfile
 from pathlib import Path
 
+from concerto.compiler.diagnostics import render_json, render_text
 from concerto.compiler.pipeline import compile_source
-from concerto.compiler.render import render_json, render_text
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 
 from .campaign import Campaign, Figures, suite_programs
 from .source_mutation import Corpus, mutate

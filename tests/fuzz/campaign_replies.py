@@ -16,14 +16,14 @@ from typing import Any
 
 import concerto
 import httpx2
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.host import Host
-from concerto.runtime.providers.openai_chat import OpenAIChat
+from concerto.runtime.providers.openai import OpenAIChat
 from concerto.runtime.records import EmbedRequest
-from concerto.runtime.secrets import Redactor
-from concerto.runtime.session import Session
-from concerto.vm.load import load_bytes
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_bytes
 from concerto.vm.values import Err, Ok
 
 from .campaign import Campaign, Figures

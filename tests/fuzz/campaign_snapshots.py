@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import random
 
-from concerto.runtime.suspension import resume, snapshot
-from concerto.vm.snapshot.errors import SnapshotError
+from concerto.runtime.session.state import resume, snapshot
+from concerto.vm.snapshot.envelope import SnapshotError
 
 from ..snapshot.programs import EVERYTHING, Between, Run, program_of
 from .campaign import Campaign, Figures

@@ -13,11 +13,9 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from concerto.compiler.codes import CODES
-from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.diagnostics import CODES, Diagnostics, render_json, render_text
 from concerto.compiler.format import format_source
 from concerto.compiler.pipeline import compile_source
-from concerto.compiler.render import render_json, render_text
 from concerto.compiler.source import Source
 from concerto.lsp.analysis import analyse
 

@@ -92,7 +92,7 @@ def cases(seed: int, count: int, change: Any, folder: Path) -> Figures:
         place = f"case {case} of seed {seed}: {what}"
         try:
             store = SqliteStore(str(path), name="durable")
-        except concerto.runtime.memory.errors.MemoryFailure as failure:
+        except concerto.runtime.memory.entries.MemoryFailure as failure:
             found[failure.variant] += 1
         else:
             found[used(store, place)] += 1

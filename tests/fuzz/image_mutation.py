@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import msgpack
-from concerto.vm.builtins.table import ARITY, PERFORMED
+from concerto.vm.builtins.modules import ARITY, PERFORMED
 from concerto.vm.bytecode import operands as k
-from concerto.vm.bytecode.code import encode_instructions, instructions
-from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.bytecode.encoding import decode, decode_lines, encode, encode_instructions, encode_lines, instructions
 from concerto.vm.bytecode.hashing import hash_functions
 from concerto.vm.bytecode.image import (
     K_BUILTIN,
@@ -30,7 +29,6 @@ from concerto.vm.bytecode.image import (
     ImageError,
 )
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES
-from concerto.vm.bytecode.positions import decode_lines, encode_lines
 from concerto.vm.values.errors import FAMILIES
 
 from .mutation import HASH, HEAD, change_structure, sealed

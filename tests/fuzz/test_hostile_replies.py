@@ -16,11 +16,11 @@ from typing import Any
 import httpx2
 import pytest
 from concerto.compiler.pipeline import compile_source
+from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.host import Host
 from concerto.runtime.mcp.served import Answer, ServedTool
-from concerto.runtime.permissions import Permissions
-from concerto.runtime.session import Session
-from concerto.vm.load import load_image
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_image
 from concerto.vm.values import to_json
 
 COUNT = int(os.environ.get("CONCERTO_HOSTILE", "1500"))

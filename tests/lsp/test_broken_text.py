@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from concerto.lsp.analysis import analyse
-from concerto.lsp.completion import complete
-from concerto.lsp.hover import hover_at
-from concerto.lsp.outline import outline
-from concerto.lsp.places import definition_of, found_at
-from concerto.lsp.positions import UTF8, UTF16, UTF32, offset_at, position_at
+from concerto.lsp.analysis import UTF8, UTF16, UTF32, analyse, definition_of, found_at, offset_at, position_at
+from concerto.lsp.features import complete, hover_at, outline
 
 from ..command import EXAMPLES
 

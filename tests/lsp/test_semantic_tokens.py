@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.lexer import lex
 from concerto.compiler.source import Source
-from concerto.compiler.tokens import HARD_KEYWORDS
+from concerto.compiler.syntax.lexer import HARD_KEYWORDS, lex
 from concerto.lsp.analysis import analyse
 
 from ..suite_sources import suite_sources
 
 pytest.importorskip("pygls")
 
-from concerto.lsp.semantic import MODIFIERS, SHADES, STANDARD, TYPES, Token, tokens
-from concerto.lsp.token_data import change
+from concerto.lsp.semantic import MODIFIERS, SHADES, STANDARD, TYPES, Token, change, tokens
 from lsprotocol import types as protocol
 
 from .editor import Editor

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.runtime.mcp.results import MOST_BYTES, value_of
-from concerto.runtime.mcp.served import Answer, ServerFailure
-from concerto.runtime.translation import TreeBuilder
+from concerto.runtime.mcp.served import MOST_BYTES, Answer, ServerFailure, value_of
+from concerto.runtime.records import TreeBuilder
 from concerto.vm.values import Map
 
 BUILDER: Any = TreeBuilder.__new__(TreeBuilder)  # a result of no declared type is not built with it

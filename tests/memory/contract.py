@@ -9,10 +9,8 @@ from __future__ import annotations
 from time import sleep
 
 import pytest
-from concerto.runtime.memory.entries import Entry, Part, Turn, ViewState
-from concerto.runtime.memory.errors import MemoryFailure
-from concerto.runtime.memory.facts import Fact
-from concerto.runtime.memory.observations import Observation
+from concerto.runtime.memory.entries import Entry, MemoryFailure, Part, Turn, ViewState
+from concerto.runtime.memory.facts import Fact, Observation
 from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.records import Call, Msg
 

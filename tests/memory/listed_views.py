@@ -9,9 +9,8 @@ import random
 import sys
 import time
 
-from concerto.runtime.memory.declaration import Declaration
-from concerto.runtime.memory.declared import Memories
-from concerto.runtime.memory.policy import Policy, SummaryPolicy
+from concerto.runtime.memory.memories import Memories
+from concerto.runtime.memory.policy import Declaration, Policy, SummaryPolicy
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg

@@ -11,39 +11,27 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from concerto.runtime import calls, view_functions
+from concerto.runtime.calls import call
+from concerto.runtime.effects import memory_functions, models
 from concerto.runtime.memory import (
     bounds,
-    branching,
     changes,
-    conversation,
-    declared,
-    dumps,
     entries,
-    fact_access,
     facts,
-    inner_views,
-    keys,
-    list_slots,
+    log,
+    memories,
     memory,
-    memory_values,
-    older_text,
     policy,
-    reading,
-    recall_step,
-    recalling,
-    refreshing,
+    recall,
+    redaction,
     remembering,
-    spoken,
     stages,
     summaries,
-    tokens,
     turns,
     views,
 )
-from concerto.runtime.memory.stores import sql, sqlite, volatile_log
-from concerto.runtime.performers import models
-from concerto.vm import context_slots
+from concerto.runtime.memory.stores import sql, sqlite, volatile
+from concerto.vm.interp import methods_stores
 from concerto.vm.values import handles
 
 from . import finding
@@ -83,7 +71,7 @@ MUTANTS = {
         "evict newest": Mutant(changes, "going = units(unpinned)", "going = iter(list(units(unpinned))[::-1])", LOG),
         "`>=` for `>`": Mutant(changes, "count > policy.retain)", "count >= policy.retain)", LOG),
         "`last(-1)` = all": Mutant(
-            reading, "if n <= 0:\n            return []", "if n <= 0:\n            return self.messages()", LOG
+            memory, "if n <= 0:\n            return []", "if n <= 0:\n            return self.messages()", LOG
         ),
     },
     "M-12.3": {
@@ -92,7 +80,7 @@ MUTANTS = {
         ),
         "newest unit evicted": Mutant(changes, "newest = unit[-1].seq >= last if new", "newest = False if new", LOG),
         "arguments not counted": Mutant(
-            tokens, "held += text_bytes(call.name)", "held += 0 * text_bytes(call.name)", finding.counting
+            entries, "held += text_bytes(call.name)", "held += 0 * text_bytes(call.name)", finding.counting
         ),
         "pins not counted in the window": Mutant(views, "else policy.window - pinned", "else policy.window", finding.budgets),
         "pins not counted in the window's slice": Mutant(views, "max(window - len(pins), 0)", "window", finding.budgets),
@@ -124,17 +112,17 @@ MUTANTS = {
     },
     "M-12.6": {
         "token limit drops prompt": Mutant(
-            calls, "messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]",
+            call, "messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]",
             "messages = [*self.head, *self.messages[:-1], *[self._user(self.prompt)][: len(self.prompt) < 200]]", CALL,
         ),
         "prompt stored before the call": Mutant(
-            calls, "self.head = await self.conversation.open(",
+            call, "self.head = await self.conversation.open(",
             'self.conversation.memory.append("user", self.prompt); self.head = await self.conversation.open(', CALL,
         ),
     },
     "M-12.7": {
         "append before validation": Mutant(
-            calls, MEASURED, f'self.conversation.memory.append("assistant", reply.text); {MEASURED}', CALL
+            call, MEASURED, f'self.conversation.memory.append("assistant", reply.text); {MEASURED}', CALL
         ),
         "write during run without rollback": Mutant(
             turns, 'self.rounds += [Draft(result, "tool") for result in results]',
@@ -148,41 +136,41 @@ MUTANTS = {
             turns, 'if memory.policy.on_failure == "Record" and', 'if (memory.policy.on_failure, cause) != ("Discard", "x") and',
             CALL,
         ),
-        "stored run forgotten": Mutant(volatile_log, "self.runs[turn.run] = turn.turn", "pass", LOG),
-        "turn of half its messages": Mutant(volatile_log, "in batch.entries:\n", "in batch.entries[:1]:\n", LOG),
+        "stored run forgotten": Mutant(volatile, "self.runs[turn.run] = turn.turn", "pass", LOG),
+        "turn of half its messages": Mutant(volatile, "in batch.entries:\n", "in batch.entries[:1]:\n", LOG),
         "run ids not compared": Mutant(sql, "raise _AlreadyStored\n", "pass\n", finding.store),
         "turn records kept": Mutant(sql, "for number in sorted(numbers)]", "for number in ()]", finding.store),
         "abandoned run stored": Mutant(turns, 'if memory.policy.on_failure == "Record" and', "if", finding.failures),
     },
     "M-12.8": {
         "retry text stored": Mutant(
-            calls, "user = self.prompt + why_block(outcome, retry_message) + plan.block()",
+            call, "user = self.prompt + why_block(outcome, retry_message) + plan.block()",
             "user = self.prompt + why_block(outcome, retry_message) + plan.block()\n"
             '            self.conversation.run.prompt = [Msg("user", user)]', CALL,
         ),
         "failed reply in next attempt": Mutant(
-            calls, "user = self.prompt + why_block(",
+            call, "user = self.prompt + why_block(",
             'self.head = [*self.head, Msg("assistant", reply.text)]; user = self.prompt + why_block(', CALL,
         ),
         "exhausted attempt stored": Mutant(
-            calls, "raise self._exhausted(outcome, reply)", "self._commit(reply)(); raise self._exhausted(outcome, reply)", CALL
+            call, "raise self._exhausted(outcome, reply)", "self._commit(reply)(); raise self._exhausted(outcome, reply)", CALL
         ),
         "failed attempt kept": Mutant(turns, "self.rounds.clear()", "pass", CALL),
     },
     "M-12.9": {
         "fold in `view`": Mutant(
-            reading, "return made, log.head\n",
+            memory, "return made, log.head\n",
             "self.store.views(self.key) or made.window and self.append('system', 'folded')\n            return made, log.head\n",
             LOG,
         ),
         "access without touch": Mutant(remembering, "if touch and (found or self.degraded):", "if found:", finding.untouched),
         "returned array aliases L": Mutant(
-            reading, "return list(self._log.messages())", "return self._log.messages()", finding.copies
+            memory, "return list(self._log.messages())", "return self._log.messages()", finding.copies
         ),
     },
     "M-12.10": {
         "index slice": Mutant(
-            reading, "return [entry.message for entry in self.store.entries(self.key, run=wanted)]",
+            memory, "return [entry.message for entry in self.store.entries(self.key, run=wanted)]",
             "return self.last(len(self.store.entries(self.key, run=wanted)) + 1)[:-1]", LOG,
         ),
         "run ids lost on load": Mutant(entries, 'run=held["run"]', "run=None", LOG),
@@ -195,17 +183,17 @@ MUTANTS = {
         "fold repeats": Mutant(summaries, "folded[-1][-1].seq)", "state.upto)", finding.coverage),
     },
     "M-12.12": {
-        "newer accepted": Mutant(dumps, "if version > FORMAT:", "if False:", finding.versions),
+        "newer accepted": Mutant(log, "if version > FORMAT:", "if False:", finding.versions),
         "unknown part dropped": Mutant(entries, "opaque.append(part)", "pass", finding.store),
         "load evicts": Mutant(memory, "entries=content.entries, turns", "entries=content.entries[1:], turns", LOG),
     },
     "M-12.13": {
         "keys joined by `:`": Mutant(
-            keys, 'b"".join(parts)', '":".join(map(str, key)).encode("utf-8", "surrogatepass")', finding.isolation
+            entries, 'b"".join(parts)', '":".join(map(str, key)).encode("utf-8", "surrogatepass")', finding.isolation
         ),
-        "key case-folded": Mutant(keys, "data = str(part).encode", "data = str(part).casefold().encode", finding.isolation),
+        "key case-folded": Mutant(entries, "data = str(part).encode", "data = str(part).casefold().encode", finding.isolation),
         "recall without key": Mutant(
-            reading, "return self.session.facts(self.key)",
+            memory, "return self.session.facts(self.key)",
             "return [fact for key in self.session.keys(self.key[:2]) for fact in self.session.facts(key)]", finding.one_key,
         ),
     },
@@ -219,7 +207,7 @@ MUTANTS = {
             finding.racing, (("if not done:", "if False:"),),
         ),
         "lock per operation": Mutant(
-            conversation, "            self._locked = True\n",
+            turns, "            self._locked = True\n",
             "            self._locked = False\n            self.locks.release(self.memory)\n", finding.waiting,
         ),
         "no check of the version": Mutant(
@@ -228,7 +216,7 @@ MUTANTS = {
     },
     "M-12.15": {
         "fork shares list": Mutant(
-            branching, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name ==", LOG
+            log, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name ==", LOG
         ),
         "summary survives rewind": Mutant(
             memory, "kept = state if state.upto < first else state.without_summary()", "kept = state", finding.rewinding
@@ -246,12 +234,12 @@ MUTANTS = {
         ),
     },
     "M-12.17": {
-        "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
+        "unstable ties": Mutant(recall, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
         "k before filter": Mutant(
-            recalling, "if accepts(hit):", "if True:", finding.filters,
+            recall, "if accepts(hit):", "if True:", finding.filters,
             (("return found[: max(0, k)]", "return [hit for hit in found[: max(0, k)] if accepts(hit)]"),),
         ),
-        "recency left out": Mutant(recalling, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
+        "recency left out": Mutant(recall, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
     },
     "M-12.18": {
         "recalled block stored": Mutant(
@@ -274,8 +262,8 @@ MUTANTS = {
         ),
     },
     "M-12.20": {
-        "ASCII only": Mutant(tokens, 'len(text.encode("utf-8", "surrogatepass"))', "len(text)", finding.counting),
-        "`len/4` rounded down": Mutant(tokens, "- (-count // BYTES_PER_TOKEN)", "+ count // BYTES_PER_TOKEN", finding.counting),
+        "ASCII only": Mutant(entries, 'else len(text.encode("utf-8", "surrogatepass"))', "else len(text)", finding.counting),
+        "`len/4` rounded down": Mutant(entries, "- (-count // BYTES_PER_TOKEN)", "+ count // BYTES_PER_TOKEN", finding.counting),
     },
     "M-12.21": {
         "views one behind the other": Mutant(views, "elif log in by_log:", "elif False:", finding.lists),
@@ -285,23 +273,23 @@ MUTANTS = {
             views, "elif log in by_log:", "elif any(log is one for one in by_log):", finding.combined
         ),
         "inner view passed over": Mutant(
-            inner_views, "if policy.inner is None:", "if True:", finding.combined
+            views, "if policy.inner is None:", "if True:", finding.combined
         ),
         "pins of the inner view lost": Mutant(
-            inner_views, "shown = merge(passed, units_back(reversed(own)), key=lambda unit: unit[0].seq, reverse=True)",
+            views, "shown = merge(passed, units_back(reversed(own)), key=lambda unit: unit[0].seq, reverse=True)",
             "shown = passed", finding.combined,
         ),
         "pins of the inner view pin in the outer": Mutant(
-            inner_views, "return self.source.pins()", "return pinned_in(self.policy, self.source).pins()", finding.combined,
+            views, "return self.source.pins()", "return pinned_in(self.policy, self.source).pins()", finding.combined,
         ),
         "budget of the inner view left out": Mutant(
-            inner_views, "if policy.tokens is not None and self.budgets:", "if False:", finding.combined,
+            views, "if policy.tokens is not None and self.budgets:", "if False:", finding.combined,
         ),
         "a budget of the inner view fails a commit": Mutant(
-            inner_views, "if policy.tokens is not None and self.budgets:", "if policy.tokens is not None:", finding.combined,
+            views, "if policy.tokens is not None and self.budgets:", "if policy.tokens is not None:", finding.combined,
         ),
         "uncovered unit lost behind the inner window": Mutant(
-            inner_views, "covered = least(covered, state.upto if policy.summary is not None else None)", "covered = None",
+            views, "covered = least(covered, state.upto if policy.summary is not None else None)", "covered = None",
             finding.combined,
         ),
         "outer cut made from the old inner one": Mutant(
@@ -327,14 +315,14 @@ MUTANTS = {
         ),
     },
     "M-12.25": {
-        "tool text before every round": Mutant(calls, "if rounds == 1 and", "if", finding.combined),
+        "tool text before every round": Mutant(call, "if rounds == 1 and", "if", finding.combined),
         "tool text before the newest round": Mutant(
-            calls, "messages = [*messages, *shown, *arrived]",
+            call, "messages = [*messages, *shown, *arrived]",
             "messages = [*messages[: -2 * (rounds > 1) or None], *shown, *arrived]",
             finding.combined,
         ),
         "tool text stored": Mutant(
-            calls, "self.conversation.add_round(reply.text, reply.calls, results,",
+            call, "self.conversation.add_round(reply.text, reply.calls, results,",
             "self.conversation.add_round(reply.text, reply.calls, self.conversation.first_round([None, *results])[1:],",
             finding.combined,
         ),
@@ -358,30 +346,30 @@ MUTANTS = {
             finding.memory_values,
         ),
         "log kept when the last handle goes": Mutant(
-            memory_values, "store.give_up([key, *((*key[:-1], branch) for branch in branches)])", "pass", finding.memory_values
+            bounds, "store.give_up([key, *((*key[:-1], branch) for branch in branches)])", "pass", finding.memory_values
         ),
         "branches kept when the last handle goes": Mutant(
-            memory_values, "store.give_up([key, *((*key[:-1], branch) for branch in branches)])", "store.give_up([key])",
+            bounds, "store.give_up([key, *((*key[:-1], branch) for branch in branches)])", "store.give_up([key])",
             finding.memory_values,
         ),
         "messages of `from` as a run": Mutant(
-            declared, "memory.append_all([message_of(message) for message in paced(messages, FEW)])",
+            memories, "memory.append_all([message_of(message) for message in paced(messages, FEW)])",
             "from .changes import Draft; from .entries import Turn; "
             "memory.write([Draft(message_of(message)) for message in messages], Turn(0, run='M-0'))", finding.memory_values,
         ),
         "messages of `from` as turns": Mutant(
-            declared, "memory.append_all([message_of(message) for message in paced(messages, FEW)])",
+            memories, "memory.append_all([message_of(message) for message in paced(messages, FEW)])",
             "[memory.append_all([message_of(message)]) for message in messages]", finding.memory_values,
         ),
-        "one number for two values": Mutant(memory_values, "self.last += 1", "self.last = 1", finding.memory_values),
+        "one number for two values": Mutant(bounds, "self.last += 1", "self.last = 1", finding.memory_values),
         "logs of no value go on after a snapshot": Mutant(
-            memory_values, "if life is None:\n                    gone.append(key)", "if False:\n                    pass",
+            bounds, "if life is None:\n                    gone.append(key)", "if False:\n                    pass",
             finding.memory_values,
         ),
     },
     "M-12.22": {
-        "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),
-        "terms kept": Mutant(branching, "gone=derived, unseen", "unseen", finding.derived_facts),
+        "summary kept": Mutant(log, "[state.without_summary() for", "[state for", finding.erasing),
+        "terms kept": Mutant(log, "gone=derived, unseen", "unseen", finding.derived_facts),
         "WAL kept": Mutant(sqlite, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA wal_checkpoint(PASSIVE)", finding.erased_files),
     },
     "M-12.27": {
@@ -404,49 +392,49 @@ MUTANTS = {
     "M-12.28": {
         "facts survive a rewind": Mutant(memory, "gone=facts, unseen=unseen)", "unseen=unseen)", finding.provenance),
         "a fork at a snapshot copies all facts": Mutant(
-            branching, "if all(seq < next_seq for seq in fact.seqs)]\n    return", "]\n    return", finding.provenance
+            log, "if all(seq < next_seq for seq in fact.seqs)]\n    return", "]\n    return", finding.provenance
         ),
         "erasing looks at seqs alone": Mutant(
-            branching, "lambda entry: _identity(entry) in marks", "lambda entry: entry.seq in {mark[0] for mark in marks}",
+            log, "lambda entry: _identity(entry) in marks", "lambda entry: entry.seq in {mark[0] for mark in marks}",
             finding.provenance,
         ),
         "ephemeral facts stay": Mutant(
-            branching, "store.facts(key) if any(map(names, fact.seqs))]",
+            log, "store.facts(key) if any(map(names, fact.seqs))]",
             "store.facts(key) if fact.tier != EPHEMERAL and any(map(names, fact.seqs))]", finding.provenance,
         ),
     },
     "M-12.29": {
-        "defaults left out": Mutant(context_slots, "return functions.get(", "return None and functions.get(", finding.evolution),
+        "defaults left out": Mutant(methods_stores, "return functions.get(", "return None and functions.get(", finding.evolution),
         "older name not looked for": Mutant(
             remembering, "older = None if before is None else", "older = None if True else", finding.evolution
         ),
-        "older key not found": Mutant(keys, "    return values[:count]\n", "    return values\n", finding.evolution),
+        "older key not found": Mutant(entries, "    return values[:count]\n", "    return values\n", finding.evolution),
         "both names read silently": Mutant(
             remembering, "if found is not None and older is not None:", "if False:", finding.evolution
         ),
     },
     "M-12.30": {
         "views show entries as stored": Mutant(
-            reading, "if self.policy.redact:\n            source, states", "if False:\n            source, states",
+            memory, "if self.policy.redact:\n            source, states", "if False:\n            source, states",
             finding.later_redaction,
         ),
         "facts as stored": Mutant(
-            recall_step, "if not memory.policy.redact:\n        return", "if True:\n        return", finding.later_redaction
+            remembering, "if not memory.policy.redact:\n        return", "if True:\n        return", finding.later_redaction
         ),
         "the note left out": Mutant(
-            older_text, "return [] if held is not None and held.text == said else", "return [] if True else",
+            redaction, "return [] if held is not None and held.text == said else", "return [] if True else",
             finding.later_redaction,
         ),
     },
     "M-12.34": {
         "asked twice": Mutant(
-            conversation, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
+            turns, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
         ),
         "asked of the whole log": Mutant(
-            view_functions, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
+            memory_functions, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
         ),
         "failed function is skipped": Mutant(
-            view_functions, "raise _failure(memory.name, value.value)", "return", finding.own_views
+            memory_functions, "raise _failure(memory.name, value.value)", "return", finding.own_views
         ),
         "orphans are sent": Mutant(
             views, 'refused where they are not whole units."""\n        check_units(messages)', 'sent"""', finding.own_views
@@ -455,17 +443,17 @@ MUTANTS = {
             turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views
         ),
         "a function hears of nothing": Mutant(
-            conversation, "if self.heard is not None:\n            await", "if False:\n            await", finding.heard_events
+            turns, "if self.heard is not None:\n            await", "if False:\n            await", finding.heard_events
         ),
     },
     "M-12.35": {
         "shown again each round": Mutant(turns, "one.after = newest", "pass", finding.refreshed_views),
         "put before the in-flight units": Mutant(
-            calls, "[*messages, *shown, *arrived]", "[*messages, *arrived, *shown]", finding.refreshed_views
+            call, "[*messages, *shown, *arrived]", "[*messages, *arrived, *shown]", finding.refreshed_views
         ),
         "attempt begins where the last one was": Mutant(turns, "one.after = one.since", "pass", finding.refreshed_views),
         "replies of others pass for one's own": Mutant(
-            refreshing, 'if first.role == "user":', "if True:", finding.refreshed_views
+            turns, 'if first.role == "user":', "if True:", finding.refreshed_views
         ),
     },
     "M-12.32": {
@@ -479,40 +467,40 @@ MUTANTS = {
             ),
         ),
         "patterns compared as prefixes only": Mutant(
-            fact_access, 'name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern',
+            policy, 'name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern',
             "name.startswith(pattern.rstrip('*'))", finding.permissions,
         ),
         "a rule that covers is enough": Mutant(
-            fact_access, "all(by in readers for", "any(by in readers for", finding.permissions
+            policy, "all(by in readers for", "any(by in readers for", finding.permissions
         ),
-        "a tier is no condition": Mutant(fact_access, 'pattern[0] in ("", tier) and ', "", finding.permissions),
+        "a tier is no condition": Mutant(policy, 'pattern[0] in ("", tier) and ', "", finding.permissions),
         "who writes may not read": Mutant(
-            fact_access, "frozenset(readers) | frozenset(writers)", "frozenset(readers)", finding.permissions
+            policy, "frozenset(readers) | frozenset(writers)", "frozenset(readers)", finding.permissions
         ),
         "what is hidden is forgotten": Mutant(
             remembering, "if self.may_read(fact)]\n        if any(not", "]\n        if any(not", finding.permissions
         ),
         "the model is not asked about": Mutant(
-            recall_step, "facts = Facts(element.memory, task, by)", "facts = Facts(element.memory, task)", finding.permissions
+            remembering, "facts = Facts(element.memory, task, by)", "facts = Facts(element.memory, task)", finding.permissions
         ),
     },
     "M-12.33": {
         "one item per list": Mutant(
-            list_slots, "    if not isinstance(fact.content, list):\n        return [fact]\n    made",
+            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    made",
             "    return [fact]\n    made", finding.items,
         ),
         "times by place": Mutant(
-            list_slots, "known.get(content_text([element])) if", "next(filter(None, known.values()), None) if", finding.items
+            facts, "known.get(content_text([element])) if", "next(filter(None, known.values()), None) if", finding.items
         ),
         "a new element is as old as its list": Mutant(
-            list_slots, "[now, now, now]", "[before.created if before else now, now, now]", finding.items
+            facts, "[now, now, now]", "[before.created if before else now, now, now]", finding.items
         ),
         "an element touched with its list": Mutant(
-            list_slots, "if content_text([element]) in wanted:", "if True:", finding.items
+            facts, "if content_text([element]) in wanted:", "if True:", finding.items
         ),
-        "system messages found": Mutant(spoken, "if entry.message.role in ROLES and", "if", finding.items),
+        "system messages found": Mutant(recall, "if entry.message.role in ROLES and", "if", finding.items),
         "words of an older log": Mutant(
-            spoken, "if held is None or held.stamp != version:", "if held is None:", finding.items
+            recall, "if held is None or held.stamp != version:", "if held is None:", finding.items
         ),
     },
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from concerto.runtime.memory.entries import count_message, count_text
 from concerto.runtime.memory.terms import terms
-from concerto.runtime.memory.tokens import count_message, count_text
 
 
 def units_of(entries):

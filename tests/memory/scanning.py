@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from concerto.runtime.memory.fact_graph import entities
-from concerto.runtime.memory.fact_index import trigrams
+from concerto.runtime.memory.fact_index import entities, trigrams
 from concerto.runtime.memory.terms import terms
 
 DAY = 86_400_000

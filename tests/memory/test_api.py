@@ -5,12 +5,10 @@ from threading import Thread
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.declaration import Declaration
-from concerto.runtime.memory.declared import Memories
-from concerto.runtime.memory.entries import Turn
-from concerto.runtime.memory.errors import InvalidValue, MemoryFailure
+from concerto.runtime.memory.entries import InvalidValue, MemoryFailure, Turn
+from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.policy import Declaration, Policy
 from concerto.runtime.memory.redaction import pii
 from concerto.runtime.records import Call, Msg
 

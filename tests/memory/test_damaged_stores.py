@@ -11,8 +11,7 @@ import subprocess
 import concerto
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import Turn
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure, Turn
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts
@@ -95,7 +94,7 @@ def filled(path):
         memory.write(drafts, Turn(0, run=f"r{number}", by="M", at=0, tokens_in=1, tokens_out=1, meta={}))
     facts = Facts(memory)
     facts.keep(facts.drafted("name", "Ada"))
-    from concerto.runtime.memory.learning import observe
+    from concerto.runtime.memory.remembering import observe
 
     observe(facts, "topic", {"a": 1})
     return store, memory

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import check_units
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure, check_units
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
-from concerto.runtime.memory.stores.file_systems import is_on_network
-from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.memory.stores.sqlite import SqliteStore, is_on_network
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.records import Msg
 

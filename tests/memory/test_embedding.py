@@ -5,11 +5,10 @@ from array import array
 
 import pytest
 from concerto.runtime.memory.embedding import Embedding, packed, similarity
-from concerto.runtime.memory.lacking_vectors import embed_pending
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.offline_vectors import offline_vectors
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.vectors import embed_pending, offline_vectors
 
 KEY = ("", "m", "")
 WAYS = {"sun": [1.0, 0.0, 0.0], "star": [0.8, 0.6, 0.0], "rock": [0.0, 0.0, 1.0]}

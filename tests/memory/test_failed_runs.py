@@ -16,8 +16,8 @@ import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
 from concerto.runtime.memory.stores.sqlite import SqliteStore
-from concerto.runtime.session import Outcome, Session
-from concerto.vm.load import load_image
+from concerto.runtime.session.session import Outcome, Session
+from concerto.vm.interp.link import load_image
 
 from ..runtime.test_fault_matrix import FAULTS, message, said
 

@@ -11,18 +11,16 @@ import asyncio
 import tempfile
 
 import pytest
-from concerto.runtime.call_services import Services
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import answered, answered_with_schema
+from concerto.runtime.calls.call import answered, answered_with_schema
+from concerto.runtime.calls.services import Services
+from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.connections import resolve_all
+from concerto.runtime.emits import Metrics
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.memory.conversation import Conversation
-from concerto.runtime.memory.entries import check_units
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure, check_units
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
-from concerto.runtime.memory.turns import Attached, open_run
-from concerto.runtime.metrics import Metrics
+from concerto.runtime.memory.turns import Attached, Conversation, open_run
 from concerto.runtime.records import Call, Msg, Reply, ToolDef
 from concerto.runtime.schema.strategy import Schema
 from hypothesis import HealthCheck, settings

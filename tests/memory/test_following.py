@@ -5,12 +5,12 @@ from __future__ import annotations
 from threading import Thread
 
 import pytest
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.remembering import Facts
-from concerto.runtime.memory.stores.indexes import NONE, changed_facts
 from concerto.runtime.memory.stores.protocol import Batch, Head
+from concerto.runtime.memory.stores.sql import NONE, changed_facts
 from concerto.runtime.memory.stores.volatile import VolatileStore
 
 from .conftest import KINDS

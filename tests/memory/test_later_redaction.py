@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, RecallPolicy, SummaryPolicy
-from concerto.runtime.memory.recall_step import Recalling
 from concerto.runtime.memory.redaction import pii
-from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.remembering import Facts, Recalling
 from concerto.runtime.memory.summaries import refresh
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg

@@ -1,12 +1,10 @@
 """Rules over stores: what is kept, what leaves, what a failure and a second process do (M-10.22 to M-10.24, M-12.18)."""
 
 import pytest
-from concerto.runtime.memory import observations
-from concerto.runtime.memory.learning import observe
+from concerto.runtime.memory import facts
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.remembering import Facts
-from concerto.runtime.memory.rules import Rule
+from concerto.runtime.memory.policy import Policy, Rule
+from concerto.runtime.memory.remembering import Facts, observe
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
 
@@ -74,7 +72,7 @@ def test_learning_again_gives_the_same_facts(store):
 
 def test_only_the_newest_observations_of_a_topic_are_kept(store, monkeypatch):
     """M-10.23"""
-    monkeypatch.setattr(observations, "KEPT", 3)
+    monkeypatch.setattr(facts, "KEPT", 3)
     memory = memory_of(store, NUMBERS)
     observe(Facts(memory), "other", {"n": 100})
     for n in range(5):

@@ -7,14 +7,13 @@ import sys
 import time
 
 import pytest
+from concerto.runtime.loop import OfflineLoop
 from concerto.runtime.memory import locks
-from concerto.runtime.memory.errors import MemoryFailure
-from concerto.runtime.memory.lease_owner import has_died, owner_name
+from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.stores.sqlite import SqliteStore
-from concerto.runtime.offline_loop import OfflineLoop
+from concerto.runtime.memory.stores.sqlite import SqliteStore, has_died, owner_name
 
 
 def test_the_lease_orders_processes(tmp_path):
@@ -37,7 +36,7 @@ def test_the_lease_orders_processes(tmp_path):
 def test_the_lease_of_a_process_that_was_killed_is_taken_at_once(tmp_path):
     path = str(tmp_path / "m.db")
     source = (
-        "import sys\nfrom concerto.runtime.memory.lease_owner import owner_name\n"
+        "import sys\nfrom concerto.runtime.memory.stores.sqlite import owner_name\n"
         "from concerto.runtime.memory.stores.sqlite import SqliteStore\n"
         f"SqliteStore({path!r}).acquire(('a', 'main'), owner_name(), 600)\nprint('held', flush=True)\nsys.stdin.read()\n"
     )

@@ -14,13 +14,12 @@ import sys
 
 import concerto
 import pytest
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.states import Logs
-from concerto.runtime.snapshot_secrets import SnapshotSecrets
-from concerto.runtime.suspension import Snapshots, Told, resume, snapshot
+from concerto.runtime.session.state import Snapshots, SnapshotSecrets, Told, resume, snapshot
 from concerto.vm.bytecode.fields import Misshapen
-from concerto.vm.bytecode.limits import DEFAULT
-from concerto.vm.bytecode.memory_steps import steps
+from concerto.vm.bytecode.image import DEFAULT
+from concerto.vm.bytecode.shape import steps
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

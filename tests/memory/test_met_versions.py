@@ -1,11 +1,11 @@
 """What a session remembers of the keys it has met, however many it serves (M-14.6)."""
 
-from concerto.runtime.memory import met_versions
-from concerto.runtime.memory.met_versions import MetVersions
+from concerto.runtime.memory import memories
+from concerto.runtime.memory.memories import MetVersions
 
 
 def test_the_newest_are_known(monkeypatch):
-    monkeypatch.setattr(met_versions, "MOST", 3)
+    monkeypatch.setattr(memories, "MOST", 3)
     met = MetVersions()
     for number in range(3):
         met.meet(("p", str(number)), number + 5)

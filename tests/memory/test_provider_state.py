@@ -4,8 +4,7 @@ import json
 
 import concerto
 import pytest
-from concerto.runtime.memory.entries import STATE_BYTES, Entry, Part
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import STATE_BYTES, Entry, MemoryFailure, Part
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.redaction import SecretFilter, pii
@@ -13,7 +12,7 @@ from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg, ProviderState
-from concerto.vm.handles import message_array
+from concerto.vm.interp.methods_models import message_array
 from concerto.vm.values import display, to_json
 
 SAID = {"role": "assistant", "content": "", "tool_calls": [], "reasoning_content": "thought of MARKER-71 \"ü\\"}

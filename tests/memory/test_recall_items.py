@@ -11,13 +11,11 @@ import re
 import sys
 from unittest.mock import patch
 
-from concerto.runtime.memory import recalling, recency_bands
-from concerto.runtime.memory.fact_access import FactAccess
+from concerto.runtime.memory import fact_index, recall
 from concerto.runtime.memory.facts import Decay, Fact
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy, RecallPolicy
-from concerto.runtime.memory.recall_step import Recalling
-from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.policy import FactAccess, Policy, RecallPolicy
+from concerto.runtime.memory.remembering import Facts, Recalling
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.memory.turns import Attached, open_run
@@ -170,7 +168,7 @@ def items_law(seed, stores=None):
     draw = random.Random(seed)
     store = VolatileStore()
     history = History(draw, stores or [store, store])
-    with patch.object(recency_bands, "LEAST", 4), patch.object(recalling, "SMALL", 2):
+    with patch.object(fact_index, "LEAST", 4), patch.object(recall, "SMALL", 2):
         for _ in range(draw.randint(5, 40)):
             history.step()
             history.check()

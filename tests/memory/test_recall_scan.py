@@ -5,13 +5,12 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from concerto.runtime.memory import recalling, recency_bands
+from concerto.runtime.memory import fact_index, recall
+from concerto.runtime.memory.fact_index import Bands, bits_of, slots_in
 from concerto.runtime.memory.facts import Decay, Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.recency_bands import Bands
 from concerto.runtime.memory.remembering import Facts
-from concerto.runtime.memory.slot_bits import bits_of, slots_in
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -103,7 +102,7 @@ class Key:
 
 def follows(stores, decay, steps, queries):
     key = Key(stores, decay)
-    with patch.object(recency_bands, "LEAST", 4), patch.object(recalling, "SMALL", 2):
+    with patch.object(fact_index, "LEAST", 4), patch.object(recall, "SMALL", 2):
         for number, step in enumerate(steps):
             key.do(step)
             if number % 5 == 0:
@@ -185,7 +184,7 @@ def bands_law(moves):
 
 def test_bands_hold_every_slot_once_by_its_time():
     """M-14.4: no slot is newer than its band says, older bands hold older ones, and there are not many of them."""
-    with patch.object(recency_bands, "LEAST", 4):
+    with patch.object(fact_index, "LEAST", 4):
         bands_law()
 
 
@@ -200,8 +199,8 @@ def test_facts_of_one_time_are_not_looked_at():
     texts = ["tea green" if number % 2 else "tea green and more of it" for number in range(5_000)]
     facts = [Fact(number, "session", f"f{number}", text, accessed=DAY) for number, text in enumerate(texts)]
     memory.session.keep(memory.key, 0, facts, ())
-    looked, plain = [], recalling.recency
-    with patch.object(recalling, "recency", lambda fact, *given: looked.append(fact.id) or plain(fact, *given)):
+    looked, plain = [], recall.recency
+    with patch.object(recall, "recency", lambda fact, *given: looked.append(fact.id) or plain(fact, *given)):
         found = Facts(memory).recall("tea", 10, touch=False)
     assert [hit.fact.id for hit in found] == list(range(1, 20, 2))
     assert len(looked) < 600
@@ -212,8 +211,8 @@ def test_many_facts_are_not_looked_at():
     memory = Memory(clock=lambda: 90 * DAY / 1000)
     facts = [Fact(number, "session", f"f{number}", "tea green", accessed=number * DAY // 60) for number in range(5_000)]
     memory.session.keep(memory.key, 0, facts, ())
-    looked, plain = [], recalling.recency
-    with patch.object(recalling, "recency", lambda fact, *given: looked.append(fact.id) or plain(fact, *given)):
+    looked, plain = [], recall.recency
+    with patch.object(recall, "recency", lambda fact, *given: looked.append(fact.id) or plain(fact, *given)):
         found = Facts(memory).recall("tea", 10, touch=False)
     assert [hit.fact.id for hit in found] == list(range(4_999, 4_989, -1))
     assert len(looked) < 600
@@ -234,5 +233,5 @@ def test_mutant_is_found(name):
     from concerto.runtime.memory import fact_index
 
     module, old, new = MUTANTS[name]
-    with mutated({"fact_index": fact_index, "recalling": recalling}[module], (old, new)), pytest.raises(Exception):  # noqa: B017
+    with mutated({"fact_index": fact_index, "recalling": recall}[module], (old, new)), pytest.raises(Exception):  # noqa: B017
         scan_law()

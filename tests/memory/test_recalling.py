@@ -1,13 +1,12 @@
 """Laws of decay and of the order of recall (M-12.16, M-12.17) over random facts, the index against plain arithmetic, mutants."""
 
 import pytest
-from concerto.runtime.memory import fact_graph, fact_index, facts, recalling, remembering
-from concerto.runtime.memory.fact_graph import folded
-from concerto.runtime.memory.fact_index import FactIndex
+from concerto.runtime.memory import fact_index, facts, recall, remembering
+from concerto.runtime.memory.fact_index import FactIndex, folded
 from concerto.runtime.memory.facts import Decay, Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.recalling import rank
+from concerto.runtime.memory.recall import rank
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from hypothesis import HealthCheck, Phase, given, settings
@@ -206,21 +205,21 @@ MUTANTS = {
     ),
     "Confirm refreshed by access": (test_decay, remembering, 'decay.refresh_on == "Access"', "True"),
     "unstable ties": (
-        test_recall, recalling, "-hit.fact.accessed, hit.fact.order))\n    return found[", "0))\n    return found[",
+        test_recall, recall, "-hit.fact.accessed, hit.fact.order))\n    return found[", "0))\n    return found[",
     ),
     "k before filter": (
-        test_recall, recalling, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",
+        test_recall, recall, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",
     ),
     "recency left out": (
-        test_recall, recalling, "0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life)", "1.0",
+        test_recall, recall, "0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life)", "1.0",
     ),
-    "stops too early": (test_recall, recalling, "limit = round(most +", "limit = round(most * 0.7 +"),
+    "stops too early": (test_recall, recall, "limit = round(most +", "limit = round(most * 0.7 +"),
     "a counter loses its carry": (test_recall, fact_index, "planes[at] ^ bits, planes[at] & bits", "planes[at] ^ bits, 0"),
     "edges of what is shared no more": (
-        test_the_index_follows_every_change, fact_graph, "self._weigh(entity, self._only_slot(entity, slot), -1)", "pass",
+        test_the_index_follows_every_change, fact_index, "self._weigh(entity, self._only_slot(entity, slot), -1)", "pass",
     ),
     "an entity of one fact hands nothing on": (
-        test_recall, fact_graph, "for other in self.held(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
+        test_recall, fact_index, "for other in self.held(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
     ),
     "graph keeps what is gone": (
         test_the_index_follows_every_change, fact_index, "            self.graph.remove(slot, entities(fact))",

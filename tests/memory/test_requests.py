@@ -3,20 +3,18 @@ SDKs, and the rules about roles and tool results that their servers hold to (M-1
 
 from __future__ import annotations
 
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, RecallPolicy, SummaryPolicy
-from concerto.runtime.memory.recall_step import Recalling
-from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.remembering import Facts, Recalling
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.memory.views import with_lead
 from concerto.runtime.providers.anthropic import Anthropic
-from concerto.runtime.providers.openai_chat import OpenAIChat
-from concerto.runtime.providers.openai_responses import OpenAIResponses
+from concerto.runtime.providers.openai import OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Call, Msg, Request, ToolDef
-from concerto.runtime.secrets import Redactor
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ import json
 
 import concerto
 from concerto.compiler.pipeline import compile_source
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

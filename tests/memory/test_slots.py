@@ -11,13 +11,12 @@ import time
 
 import concerto
 import pytest
-from concerto.runtime.memory import fact_index, slot_turns
-from concerto.runtime.memory.facts import PERSISTENT, Fact
-from concerto.runtime.memory.list_slots import elements_of
+from concerto.runtime.memory import fact_index, locks
+from concerto.runtime.memory.facts import PERSISTENT, Fact, elements_of
+from concerto.runtime.memory.locks import SlotTurns
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts
-from concerto.runtime.memory.slot_turns import SlotTurns
 from concerto.runtime.memory.stores import sql
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 
@@ -265,7 +264,7 @@ def test_a_holder_that_was_killed_holds_nobody_up(tmp_path):
 
 def test_a_lease_that_does_not_end_only_orders(tmp_path, monkeypatch):
     """Who waits too long for it goes on without: what is stored is compared anyway."""
-    monkeypatch.setattr(slot_turns, "PATIENCE", 0.05)
+    monkeypatch.setattr(locks, "PATIENCE", 0.05)
     store, turns, key = SqliteStore(str(tmp_path / "m.db")), SlotTurns("mine"), ("a", "m", "", "n")
     assert store.acquire(key, "other", 600)
     slot = turns.of("n")
@@ -313,5 +312,5 @@ def test_a_deadline_ends_the_waiting_for_a_turn(tmp_path):
         begun = time.monotonic()
         with pytest.raises(concerto.Panic, match="P102"):
             session.call("add", 1)
-        assert time.monotonic() - begun < 0.2 + slot_turns.PATIENCE / 2
+        assert time.monotonic() - begun < 0.2 + locks.PATIENCE / 2
     store.close()

@@ -1,9 +1,9 @@
 """Token counts and the words of a text (M-10.8, M-11; law I20)."""
 
 import pytest
+from concerto.runtime.memory.entries import count_message, count_text, count_with, longest_prefix
 from concerto.runtime.memory.redaction import pii
 from concerto.runtime.memory.terms import terms
-from concerto.runtime.memory.tokens import count_message, count_text, count_with, longest_prefix
 from concerto.runtime.records import Call, Msg
 from hypothesis import given
 from hypothesis import strategies as st

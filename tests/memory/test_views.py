@@ -1,14 +1,11 @@
 """Views and request layout (M-4): one example per step; random histories are in test_laws."""
 
 import pytest
-from concerto.runtime.memory.declaration import Declaration
-from concerto.runtime.memory.declared import Memories
-from concerto.runtime.memory.entries import ViewState
-from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.entries import MemoryFailure, ViewState, count_text
+from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy, SummaryPolicy
+from concerto.runtime.memory.policy import Declaration, Policy, SummaryPolicy
 from concerto.runtime.memory.stages import CLIPPED
-from concerto.runtime.memory.tokens import count_text
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.memory.views import Recalled, request_head, view_of
 from concerto.runtime.records import Call, Msg

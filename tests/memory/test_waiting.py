@@ -19,10 +19,9 @@ from urllib.parse import urlsplit
 
 import concerto
 import pytest
-from concerto.runtime.memory.learning import observe
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.remembering import Facts, observe
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.thread import StoreThread
 from concerto.runtime.memory.stores.volatile import VolatileStore

@@ -6,11 +6,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from concerto.runtime.call_services import Services
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.calls.services import ProviderPool, Services
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.metrics import Metrics
-from concerto.runtime.providers.pool import ProviderPool
-from concerto.runtime.secrets import Redactor
+from concerto.runtime.emits import Metrics
 
 from ..oracles import check_request
 

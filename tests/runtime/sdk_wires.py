@@ -4,13 +4,12 @@ import asyncio
 
 import httpx2
 import pytest
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.providers.anthropic import Anthropic
-from concerto.runtime.providers.openai_chat import OpenAIChat
-from concerto.runtime.providers.openai_responses import OpenAIResponses
+from concerto.runtime.providers.openai import OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Msg, Request
-from concerto.runtime.secrets import Redactor
 
 WIRES = {
     "chat": (OpenAIChat, {"provider": "openai", "api": "chat", "api_key": "sk-secret"}),

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from concerto.runtime import addresses
-from concerto.runtime.addresses import CARRIERS, REFUSED_V4, REFUSED_V6, is_public
+from concerto.runtime.access import addresses
+from concerto.runtime.access.addresses import CARRIERS, REFUSED_V4, REFUSED_V6, is_public
 
 ROOT = Path(__file__).resolve().parents[2]
 # IANA: IPv4 and IPv6 Special-Purpose Address Registry, and the spaces of multicast and of what is not assigned.
@@ -86,7 +86,7 @@ def test_another_python_says_the_same(version: str) -> None:
     asked = [end for network in REGISTRIES if network != "::/8" for end in ends(network)]
     program = (
         "import importlib.util, sys\n"
-        f"spec = importlib.util.spec_from_file_location('addresses', {str(ROOT / 'runtime' / 'addresses.py')!r})\n"
+        f"spec = importlib.util.spec_from_file_location('addresses', {str(ROOT / 'runtime' / 'access' / 'addresses.py')!r})\n"
         "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module)\n"
         "print(*(sorted({module.is_public(a) for a in addresses.split()}) for addresses in sys.argv[1:]))"
     )

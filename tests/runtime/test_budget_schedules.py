@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from concerto.runtime.budgets import KINDS, Account, BudgetSpent, Purse
+from concerto.runtime.calls.budgets import KINDS, Account, BudgetSpent, Purse
 from concerto.runtime.records import Msg, Request
 from concerto.runtime.usage import Use
 

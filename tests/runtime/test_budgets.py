@@ -1,13 +1,12 @@
 """Budgets of tokens and cost: reservations, who waits, what is settled (O-1.133, G-6.4)."""
 
 import pytest
-from concerto.runtime.budgets import PANICS, Account, BudgetSpent, Purse
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import execute
+from concerto.runtime.calls.budgets import PANICS, Account, BudgetSpent, Purse
+from concerto.runtime.calls.call import execute
+from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.progress import Came
 from concerto.runtime.records import Msg, Reply, Request, SchemaField, ToolDef
-from concerto.runtime.usage import REPLY_TOKENS, Use, prompt_tokens, used_by_broken, used_by_reply
+from concerto.runtime.usage import REPLY_TOKENS, Came, Use, prompt_tokens, used_by_broken, used_by_reply
 
 PRICES = {"m": {"input_per_million": 1_000_000.0, "output_per_million": 2_000_000.0}}
 CONNECTION = {"box": {"provider": "custom", "base_url": "http://x", "retry": {"max_attempts": 1}}}

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import execute, execute_with_schema
+from concerto.runtime.calls.call import execute, execute_with_schema
+from concerto.runtime.calls.retry import ReplyCache
+from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.turns import Conversation
 from concerto.runtime.records import Msg, ToolDef
-from concerto.runtime.reply_cache import ReplyCache
 from concerto.runtime.schema.strategy import Schema
 
 KIND = Schema("Kind", ["object", "Kind", [], [["kind", ["enum", ["bug", "task"]], False, False, None, None]]])

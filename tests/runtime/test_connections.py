@@ -1,10 +1,10 @@
 """Connections: merge, defaults, keys, headers (O-1.1 to O-1.28, G-10)."""
 
 import pytest
-from concerto.runtime.call_settings import call_settings, system_text
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.calls.settings import call_settings, system_text
 from concerto.runtime.connections import resolve, resolve_all, resolve_headers, resolve_key
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
-from concerto.runtime.secrets import Redactor
 
 ORIGIN = Origin("m", "lab", 60)
 

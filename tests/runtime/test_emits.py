@@ -9,10 +9,10 @@ from typing import Any
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.emits import MOST_BUFFERED, EmitBus
 from concerto.runtime.host import Host
-from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Outcome, Session
-from concerto.runtime.virtual_time import VirtualLoop
-from concerto.vm.load import load_image
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Outcome, Session
+from concerto.runtime.session.testing import VirtualLoop
+from concerto.vm.interp.link import load_image
 from concerto.vm.values import to_json
 
 

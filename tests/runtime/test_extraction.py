@@ -4,10 +4,9 @@ import json
 from time import process_time
 
 import pytest
-from concerto.runtime.outside_text import clean_text
-from concerto.runtime.schema.bracket_pairs import without_trailing_commas
-from concerto.runtime.schema.extraction import extract, read
-from concerto.runtime.schema.json_text import JsonRefused, compact_json, digest, parse_json
+from concerto.runtime.access.secrets import clean_text
+from concerto.runtime.schema.extraction import extract, read, without_trailing_commas
+from concerto.runtime.schema.lenient_json import JsonRefused, compact_json, digest, parse_json
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,8 +12,8 @@ import concerto
 import httpx2
 import pytest
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session
-from concerto.vm.load import load_bytes
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_bytes
 from concerto.vm.values import Err
 
 SOURCE = """

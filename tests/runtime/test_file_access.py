@@ -9,9 +9,8 @@ from pathlib import Path
 
 import concerto
 import pytest
-from concerto.runtime.files.operations import OPERATIONS, Failed
-from concerto.runtime.files.roots import Roots
-from concerto.runtime.files.walk import Outside, walk
+from concerto.runtime.access.files import OPERATIONS, Failed, Outside, walk
+from concerto.runtime.access.roots import Roots
 
 
 @pytest.fixture
@@ -218,7 +217,7 @@ def test_names_that_are_no_text(tree: Path) -> None:
 
 
 def test_a_file_larger_than_a_string(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("concerto.runtime.files.operations.limits.string", 3)
+    monkeypatch.setattr("concerto.runtime.access.files.limits.string", 3)
     (tree / "in" / "a.txt").write_text("123")
     assert read(Roots(str(tree), ["in"]), "in/a.txt") == "123"
     (tree / "in" / "a.txt").write_text("1234")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.agents.settings import AgentSettings
+from concerto.runtime.agents.messages import AgentSettings
 from concerto.runtime.errors import ConfigFailure
 from concerto.runtime.host import Host
-from concerto.runtime.session import Outcome, Session, run_offline
+from concerto.runtime.session.session import Outcome, Session, run_offline
 from concerto.vm.bytecode.image import Image
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 
 PIPELINE = """
 fn first(x: Int) -> Result<Int, String> { Ok(x + 1) }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concerto
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.encoding import encode
 from concerto.vm.bytecode.image import F_HIDDEN
 
 PANICS = {

@@ -8,10 +8,10 @@ import tracemalloc
 import zlib
 
 import pytest
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.records import EmbedRequest, Msg, Request
-from concerto.runtime.secrets import Redactor
 
 from ..servers.peer import head, listening
 from .sdk_wires import OK, WIRES

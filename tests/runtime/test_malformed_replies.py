@@ -9,8 +9,8 @@ import pytest
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.host import Host
 from concerto.runtime.records import Msg, Request
-from concerto.runtime.session import Session
-from concerto.vm.load import load_bytes
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_bytes
 
 from .sdk_wires import OK, Wire, all_wires, anthropic, chat, responses
 

@@ -7,14 +7,14 @@ import asyncio
 import json
 
 import pytest
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.providers import starting
+from concerto.runtime.providers import sdk
 from concerto.runtime.providers.anthropic import Anthropic
-from concerto.runtime.providers.openai_chat import OpenAIChat
+from concerto.runtime.providers.openai import OpenAIChat
 from concerto.runtime.providers.patience import STEPS, Patience
 from concerto.runtime.records import Msg, Request
-from concerto.runtime.secrets import Redactor
 
 OK = {
     "chat": {"model": "m", "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "yes"}}]},
@@ -112,8 +112,8 @@ def test_three_hundred_at_once_all_connect():
 
 @each_wire
 def test_a_call_that_waits_for_its_reply_keeps_nobody_from_starting(wire, monkeypatch):
-    monkeypatch.setattr(starting, "HELD_SECONDS", 1e6)
-    calls = 3 * starting.AT_ONCE
+    monkeypatch.setattr(sdk, "HELD_SECONDS", 1e6)
+    calls = 3 * sdk.AT_ONCE
 
     async def use(all_of, server):
         assert await all_of(calls) == ["yes"] * calls
@@ -123,7 +123,7 @@ def test_a_call_that_waits_for_its_reply_keeps_nobody_from_starting(wire, monkey
 
 @each_wire
 def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
-    calls = 3 * starting.AT_ONCE
+    calls = 3 * sdk.AT_ONCE
 
     async def use(all_of, server):
         loop = asyncio.get_running_loop()
@@ -132,7 +132,7 @@ def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
         assert loop.connects == calls
         assert {type(failure) for failure in failures} == {CallFailure}
         assert {(f.variant, f.message) for f in failures} == {("NetworkError", f"m: no connection to {server.place} within 5 s")}
-        assert loop.clock < 2 * starting.CONNECT_SECONDS
+        assert loop.clock < 2 * sdk.CONNECT_SECONDS
         loop.unreachable = False
         assert await all_of(calls) == ["yes"] * calls
 
@@ -140,19 +140,19 @@ def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
 
 
 def test_a_cancelled_call_gives_its_place_back(monkeypatch):
-    monkeypatch.setattr(starting, "HELD_SECONDS", 1e6)
-    calls = 2 * starting.AT_ONCE
+    monkeypatch.setattr(sdk, "HELD_SECONDS", 1e6)
+    calls = 2 * sdk.AT_ONCE
 
     async def use(all_of, server):
         loop = asyncio.get_running_loop()
         loop.unreachable = True
         stuck = asyncio.ensure_future(all_of(calls))
-        while loop.connects < starting.AT_ONCE:
+        while loop.connects < sdk.AT_ONCE:
             await asyncio.sleep(0)
         stuck.cancel()
         with pytest.raises(asyncio.CancelledError):
             await stuck
-        assert loop.connects == starting.AT_ONCE
+        assert loop.connects == sdk.AT_ONCE
         loop.unreachable = False
         async with asyncio.timeout(100):
             assert await all_of(calls) == ["yes"] * calls

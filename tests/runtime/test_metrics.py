@@ -1,12 +1,12 @@
 """The counters of a session and the price of its requests (O-1.131, O-1.132)."""
 
 import pytest
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import execute, execute_with_schema
+from concerto.runtime.calls.call import execute, execute_with_schema
+from concerto.runtime.calls.retry import ReplyCache
+from concerto.runtime.calls.settings import call_settings
+from concerto.runtime.emits import Metrics, price
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.metrics import Metrics, price
 from concerto.runtime.records import ToolDef
-from concerto.runtime.reply_cache import ReplyCache
 from concerto.runtime.schema.strategy import Schema
 
 PRICES = {"m": {"input_per_million": 3.0, "output_per_million": 15.0}}
@@ -48,7 +48,7 @@ def test_cached_tokens_have_their_own_price(model, counts, cost):
 def test_published_prices_are_those_of_the_endpoint():
     """O-1.136."""
     pytest.importorskip("genai_prices", reason="genai-prices is not installed: pip install 'concerto-lang[prices]'")
-    from concerto.runtime.list_prices import list_price
+    from concerto.runtime.usage import list_price
 
     at = "https://api.openai.com/v1"
     whole, cached = list_price(at, "gpt-4o-mini", 1000, 0), list_price(at, "gpt-4o-mini", 1000, 0, 900)
@@ -59,10 +59,10 @@ def test_published_prices_are_those_of_the_endpoint():
 
 
 def test_without_the_package_nothing_is_published(monkeypatch):
-    from concerto.runtime import list_prices
+    from concerto.runtime import usage
 
-    monkeypatch.setattr(list_prices, "_package", lambda: None)
-    assert list_prices.list_price("https://api.openai.com/v1", "gpt-4o-mini", 1000, 0) is None
+    monkeypatch.setattr(usage, "_package", lambda: None)
+    assert usage.list_price("https://api.openai.com/v1", "gpt-4o-mini", 1000, 0) is None
 
 
 def test_every_counter_of_calls(bench, finish):

@@ -6,10 +6,10 @@ import pytest
 from concerto.cli.run import run_session
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Outcome, Session
-from concerto.runtime.testing import chosen, run_tests
-from concerto.vm.load import load_image
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Outcome, Session
+from concerto.runtime.session.testing import chosen, run_tests
+from concerto.vm.interp.link import load_image
 
 HEAD = 'model M { provider: openai, base: "m" }\nagent A { connector: a }\n'
 MANY = 'mock M { responses: ["one", "two"] } M.execute("a")?; M.execute("b")?;'

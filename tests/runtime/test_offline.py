@@ -7,10 +7,9 @@ import sys
 import jsonschema
 import pytest
 from concerto.runtime.errors import CallFailure, ConfigFailure
-from concerto.runtime.providers.offline import ScriptedProvider
-from concerto.runtime.providers.scripted import Script
+from concerto.runtime.providers.offline import Script, ScriptedProvider
 from concerto.runtime.records import Msg, Request, SchemaField
-from concerto.runtime.schema.minimal import minimal_instance
+from concerto.runtime.schema.strategy import minimal_instance
 from concerto.vm.schema import plain_form, strict_form
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,14 +176,14 @@ HEAVY = {"asyncio", "openai", "anthropic", "httpx2", "pydantic", "dataclasses", 
 PROGRAM = """
 import sys
 base = set(sys.modules)
-from concerto.runtime.call_services import Services
-from concerto.runtime.calls import execute_with_schema
-from concerto.runtime.call_settings import call_settings
+from concerto.runtime.calls.services import Services
+from concerto.runtime.calls.call import execute_with_schema
+from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.metrics import Metrics
-from concerto.runtime.providers.pool import ProviderPool
+from concerto.runtime.emits import Metrics
+from concerto.runtime.calls.services import ProviderPool
 from concerto.runtime.schema.strategy import Schema
-from concerto.runtime.secrets import Redactor
+from concerto.runtime.access.secrets import Redactor
 loaded_at_start = set(sys.modules) - base
 async def sleep(seconds): pass
 connections = resolve_all([])

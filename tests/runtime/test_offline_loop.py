@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from concerto.runtime.jobs import gather, within
-from concerto.runtime.offline_loop import Cancelled, OfflineLoop
+from concerto.runtime.loop import Cancelled, OfflineLoop, gather, within
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import execute
-from concerto.runtime.rate_limit import RateLimiter
+from concerto.runtime.calls.call import execute
+from concerto.runtime.calls.services import RateLimiter
+from concerto.runtime.calls.settings import call_settings
 
 
 class Clock:

@@ -4,9 +4,9 @@ import time
 from email.utils import formatdate
 
 import pytest
+from concerto.runtime.calls.retry import RetryPolicy
 from concerto.runtime.errors import RETRY_CLASSES, CallFailure, Origin
-from concerto.runtime.providers.retry_after import retry_after_ms
-from concerto.runtime.retry import RetryPolicy
+from concerto.runtime.providers.sdk import retry_after_ms
 from hypothesis import given
 from hypothesis import strategies as st
 

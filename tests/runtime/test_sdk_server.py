@@ -6,17 +6,16 @@ import asyncio
 import time
 
 import pytest
-from concerto.runtime.call_services import Services
-from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import execute, execute_with_schema
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.calls.call import execute, execute_with_schema
+from concerto.runtime.calls.services import ProviderPool, Services
+from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.connections import resolve_all
+from concerto.runtime.emits import Metrics
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.metrics import Metrics
-from concerto.runtime.providers.pool import ProviderPool
+from concerto.runtime.memory.turns import Conversation
 from concerto.runtime.schema.strategy import Schema
-from concerto.runtime.secrets import Redactor
 
 from ..servers.aimock import free_port, needs_aimock, serving
 

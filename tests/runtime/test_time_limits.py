@@ -4,12 +4,10 @@ import asyncio
 import json
 
 import pytest
-from concerto.runtime.connections import resolve
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.connections import check_connections, resolve
 from concerto.runtime.errors import CallFailure, ConfigFailure
-from concerto.runtime.field_checks import check_connections
-from concerto.runtime.records import EmbedRequest, Msg, Request
-from concerto.runtime.secrets import Redactor
-from concerto.runtime.time_limits import TimeLimits
+from concerto.runtime.records import EmbedRequest, Msg, Request, TimeLimits
 
 from ..servers.peer import head, listening
 from .sdk_wires import OK, WIRES, all_wires, responses

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from concerto.runtime.tool_turns import Turns
+from concerto.runtime.tools.tools import Turns
 from concerto.vm.panics import Panic
 
 NUMBERS = count()

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.runtime.files.operations import Failed
-from concerto.runtime.files.roots import Roots
-from concerto.runtime.files.walk import Outside
-from concerto.runtime.links import real_path
+from concerto.runtime.access.files import Failed, Outside
+from concerto.runtime.access.roots import Roots, real_path
 
 from .test_file_access import perform
 

@@ -1,10 +1,11 @@
 """Validation: every violation, in field order, with the exact texts (O-2.14 to O-2.29)."""
 
 import pytest
-from concerto.runtime.schema.failures import retries_exhausted, schema_failure
 from concerto.runtime.schema.validation import (
     NONE,
     Accepted,
+    retries_exhausted,
+    schema_failure,
     truncated_violation,
     validate,
     validate_reply,

@@ -1,13 +1,12 @@
 """Lowering to the three wires: exact arguments, checked with the SDKs' own types as well (O-1.85 to O-1.104)."""
 
 import pytest
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import NotSent
 from concerto.runtime.providers.anthropic import Anthropic
-from concerto.runtime.providers.openai_chat import OpenAIChat
-from concerto.runtime.providers.openai_responses import OpenAIResponses
+from concerto.runtime.providers.openai import OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Call, Msg, ProviderState, Request, SchemaField, ToolDef
-from concerto.runtime.secrets import Redactor
 from concerto.vm.schema import plain_form, strict_form
 
 CONNECTIONS = {

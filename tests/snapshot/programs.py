@@ -8,10 +8,9 @@ from typing import Any
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Outcome, Session, run_offline
-from concerto.vm.link import Program
-from concerto.vm.load import load_image
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Outcome, Session, run_offline
+from concerto.vm.interp.link import Program, load_image
 
 EVERYTHING = Path(__file__).with_name("everything.conc").read_text(encoding="utf-8")
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from concerto.runtime.suspension import Snapshots, Told, resume, snapshot
+from concerto.runtime.session.state import Snapshots, Told, resume, snapshot
 from concerto.vm.snapshot import envelope
-from concerto.vm.snapshot.errors import SnapshotError
+from concerto.vm.snapshot.envelope import SnapshotError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -266,7 +266,7 @@ SECRET = """
 
 @pytest.mark.parametrize("value", ["hunter2hunter2", 'with "quotes" \\ and\nlines'])
 def test_a_secret_in_a_log_stands_there_by_its_name(value: str) -> None:
-    from concerto.runtime.permissions import Permissions
+    from concerto.runtime.access.permissions import Permissions
 
     seen: list[bytes] = []
 
@@ -322,7 +322,7 @@ def test_what_is_read_needs_those_before_it() -> None:
 
 def test_a_state_that_is_put_back_begins_anew() -> None:
     """What was written of logs that are gone tells nothing of those that came (O-9.45)."""
-    from concerto.runtime.session_state import dumped, restored
+    from concerto.runtime.session.state import dumped, restored
 
     session, other = idle(), idle()
     empty = dumped(session)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.runtime.suspension import resume, snapshot
-from concerto.vm import effects
-from concerto.vm.bytecode.codec import MAGIC as IMAGE_MAGIC
+from concerto.runtime.session.state import resume, snapshot
+from concerto.vm.bytecode.encoding import MAGIC as IMAGE_MAGIC
+from concerto.vm.interp import effects
 from concerto.vm.snapshot import envelope
-from concerto.vm.snapshot.errors import SnapshotError
-from concerto.vm.snapshot.iterators import KINDS, lowered_iterator
-from concerto.vm.snapshot.payloads import RECORDS
+from concerto.vm.snapshot.envelope import SnapshotError
+from concerto.vm.snapshot.kinds import ITERATOR_KINDS, PAYLOAD_RECORDS, lowered_iterator
 
 from .programs import EVERYTHING, Between, Run, program_of
 
@@ -68,7 +67,7 @@ def test_the_limits_are_those_of_the_host() -> None:
 
 
 def test_a_secret_is_in_no_snapshot() -> None:
-    from concerto.runtime.permissions import Permissions
+    from concerto.runtime.access.permissions import Permissions
 
     seen: list[bytes] = []
 
@@ -183,7 +182,7 @@ def test_a_frame_that_cannot_be_is_refused(change: Any, part: str) -> None:
 def test_every_record_of_an_effect_has_a_form() -> None:
     """G-13.8: one without fails here, before a program waits for it."""
     records = {made for made in vars(effects).values() if isinstance(made, type) and hasattr(made, "__slots__")}
-    assert records - {effects.Effect} == set(RECORDS)
+    assert records - {effects.Effect} == set(PAYLOAD_RECORDS)
 
 
 def test_a_walk_keeps_its_place() -> None:
@@ -192,7 +191,7 @@ def test_a_walk_keeps_its_place() -> None:
             return value
 
     for walked in (iter([1, 2, 3]), iter((1, 2, 3)), iter({"a": 1, "b": 2, "c": 3}.values()), iter("abc"), iter(range(1, 4))):
-        assert type(walked) in KINDS
+        assert type(walked) in ITERATOR_KINDS
         next(walked)
         rest = lowered_iterator(Kept(), walked)
         assert rest == lowered_iterator(Kept(), walked)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.runtime.suspension import snapshot
+from concerto.runtime.session.state import snapshot
 from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.generated.loop import NUMBERS
-from concerto.vm.snapshot.iterators import is_iterator
-from concerto.vm.translate.tier import Tier
+from concerto.vm.jit.tier import Tier
+from concerto.vm.snapshot.kinds import is_iterator
 
 from ..fuzz.campaign import suite_programs
 from .programs import EVERYTHING, Between, Run, program_of

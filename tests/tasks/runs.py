@@ -7,12 +7,12 @@ from typing import Any
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.offline_loop import OfflineLoop
+from concerto.runtime.loop import OfflineLoop
 from concerto.runtime.providers.base import Provider
 from concerto.runtime.records import Reply
-from concerto.runtime.session import Outcome, Session, run_offline
-from concerto.runtime.virtual_time import VirtualLoop
-from concerto.vm.load import load_image
+from concerto.runtime.session.session import Outcome, Session, run_offline
+from concerto.runtime.session.testing import VirtualLoop
+from concerto.vm.interp.link import load_image
 
 
 class Slow(Provider):

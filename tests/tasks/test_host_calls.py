@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.runtime import session as session_module
-from concerto.runtime.translation import succeeded
+from concerto.runtime.records import succeeded
+from concerto.runtime.session import session as session_module
 
 from .runs import Run
 

@@ -9,9 +9,8 @@ import pytest
 from concerto.vm.builtins import METHODS, STD_MODULES, std_module
 from concerto.vm.builtins.registry import STD
 from concerto.vm.values import metering
-from concerto.vm.values.containers import Array, Map, Queue, Set, Stack
-from concerto.vm.values.ranges import RangeValue
-from concerto.vm.values.records import DateTime
+from concerto.vm.values.containers import Array, Map, Queue, RangeValue, Set, Stack
+from concerto.vm.values.objects import DateTime
 
 from .tiers import observed
 

@@ -15,8 +15,8 @@ import concerto
 import pytest
 from concerto.runtime import code_cache, code_files
 from concerto.runtime.code_cache import CodeCache, Kept
-from concerto.runtime.session import run_offline
-from concerto.vm.translate import functions, program
+from concerto.runtime.session.session import run_offline
+from concerto.vm.jit import functions, tier
 
 from ..command import environment
 from .test_equal_tiers import DEEP, LONG, PANICS, SUSPENDS
@@ -114,8 +114,8 @@ def test_the_command_translates_once(tmp_path: Path) -> None:
     file.write_text(HOT, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "concerto", "compile", str(file)], check=True, env=environment())
     show = (
-        "import sys\nfrom concerto.cli import main\ncode = main(sys.argv[1:])\n"
-        "print(code, [m for m in ('tier', 'functions', 'flow') if f'concerto.vm.translate.{m}' in sys.modules])"
+        "import sys\nfrom concerto.cli.main import main\ncode = main(sys.argv[1:])\n"
+        "print(code, [m for m in ('tier', 'functions', 'flow') if f'concerto.vm.jit.{m}' in sys.modules])"
     )
     base = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
 
@@ -252,7 +252,7 @@ def test_the_key_holds_image_python_and_translator(folder: Path, monkeypatch: py
 
 def test_sources_that_changed_under_the_process_key_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = CodeCache(str(folder))
-    assert {"link.py", "translate/tier.py", "bytecode/opcodes.py"} < {name for name, _, _ in code_cache.translator(cache.began)}
+    assert {"interp/link.py", "jit/tier.py", "bytecode/opcodes.py"} < {name for name, _, _ in code_cache.translator(cache.began)}
     monkeypatch.setattr(code_cache, "sources", lambda *_: [("link.py", 1, int(cache.began * 1e9) + 1)])
     assert shown(HOT, cache)[0] == [("sum", "1494")]
     assert not folder.exists()
@@ -280,7 +280,7 @@ def test_a_reason_that_passes_is_not_kept(folder: Path, monkeypatch: pytest.Monk
         raise MemoryError
 
     with monkeypatch.context() as patched:
-        patched.setattr(program, "compile", full, raising=False)
+        patched.setattr(tier, "compile", full, raising=False)
         assert shown(HOT, CodeCache(str(folder)))[0] == [("sum", "1494")]
     assert not folder.exists()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from concerto.vm.translate import tier as translated
+from concerto.vm.jit import tier as translated
 
 from .tiers import observed
 

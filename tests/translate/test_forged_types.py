@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.load import load_image
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.interp.link import load_image
 from concerto.vm.panics import PANICS
 
 from .tiers import host_of

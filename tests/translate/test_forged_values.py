@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Session, run_offline
+from concerto.runtime.session.session import Session, run_offline
 from concerto.vm.bytecode.image import K_FLOAT, K_INT, K_STRING
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 
 from .tiers import host_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from concerto.vm.translate.program import Translation
+from concerto.vm.jit.tier import Translation
 
 from .tiers import loaded, observed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import concerto
-from concerto.vm.translate import tier as tiers
+from concerto.vm.jit import tier as tiers
 
 SOURCE = """
 memory m: Memory = Memory::new().window(4);

@@ -7,7 +7,7 @@ question is there at all.
 from __future__ import annotations
 
 import pytest
-from concerto.vm.translate.program import Translation
+from concerto.vm.jit.tier import Translation
 from concerto.vm.values.limits import limits
 
 from .tiers import loaded, observed

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode.disasm import disassemble
-from concerto.vm.load import load_image
-from concerto.vm.translate.program import Translation
+from concerto.vm.interp.link import load_image
+from concerto.vm.jit.tier import Translation
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "guide" / "tiers.md"
 

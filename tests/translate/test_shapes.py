@@ -12,10 +12,10 @@ import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.disasm import disassemble
-from concerto.vm.load import load_image
-from concerto.vm.translate.flow import Flow, Unshaped
-from concerto.vm.translate.inlining import Body
-from concerto.vm.translate.program import Translation
+from concerto.vm.interp.link import load_image
+from concerto.vm.jit.flow import Flow, Unshaped
+from concerto.vm.jit.inlining import Body
+from concerto.vm.jit.tier import Translation
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = ("control", "errors", "patterns", "closures")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.runtime.session import run_offline
+from concerto.runtime.session.session import run_offline
 
 from .tiers import session_of
 

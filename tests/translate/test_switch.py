@@ -13,9 +13,9 @@ HOT = 'fn f(n: Int) -> Int { let mut s = 0; for i in 0..n { s += i % 7; } s } fn
 COLD = 'fn f(n: Int) -> Int { n + 1 } fn main() { println(f(1493)); }'
 SHOW = """
 import sys
-from concerto.cli import main
+from concerto.cli.main import main
 main(sys.argv[1:])
-print("loaded" if "concerto.vm.translate" in sys.modules else "not")
+print("loaded" if "concerto.vm.jit" in sys.modules else "not")
 """
 
 

@@ -6,8 +6,8 @@ import keyword
 import re
 
 import pytest
-from concerto.vm.translate.library import NAMES
-from concerto.vm.translate.program import Translation
+from concerto.vm.jit.library import NAMES
+from concerto.vm.jit.tier import Translation
 
 from .tiers import loaded
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.link import Program
-from concerto.vm.load import load_image
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.interp.link import Program, load_image
 from concerto.vm.values import to_json
 
 

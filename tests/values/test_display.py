@@ -40,7 +40,7 @@ from concerto.vm.values import (
     quote,
     typeof,
 )
-from concerto.vm.values.scalars import float_literal, float_text
+from concerto.vm.values.limits import float_literal, float_text
 
 Point = make_struct_class(StructType("P", ("x", "y")))
 Empty = make_struct_class(StructType("Nothing", ()))

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 from concerto.vm.panics import PANICS, Panic
-from concerto.vm.values import (
-    FAMILIES,
-    FIELD_TYPES,
-    Array,
-    ErrorValue,
-    default_message,
-    is_family,
-    make_error,
-    nearest_family,
-)
+from concerto.vm.values import FAMILIES, FIELD_TYPES, Array, ErrorValue, default_message, is_family, make_error, nearest_family
 
 
 def test_the_tree_hangs_together() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from concerto.vm.builtins.strings import trim, trim_end, trim_start
 from concerto.vm.values import Array, Map, equal, share_all
+from concerto.vm.values.arithmetic import WHITE_SPACE, read_float, read_int
 from concerto.vm.values.long_text import lstrip, rstrip, strip
 from concerto.vm.values.metering import BLOCK, STRIDE, exchange
-from concerto.vm.values.numerals import WHITE_SPACE, read_float, read_int
 from concerto.vm.values.structural import make_set
 
 if TYPE_CHECKING:

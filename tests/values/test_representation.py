@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.vm import values as v
-from concerto.vm.load import load_image
-from concerto.vm.machine import Machine
+from concerto.vm.interp.link import load_image
+from concerto.vm.interp.machine import Machine
 from concerto.vm.panics import Panic
 
 DECLARED = """

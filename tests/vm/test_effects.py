@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.performers import FAMILIES
-from concerto.vm.effects import Effect
-from concerto.vm.load import load_image
-from concerto.vm.machine import Machine
+from concerto.runtime.effects.table import FAMILIES
+from concerto.vm.interp.effects import Effect
+from concerto.vm.interp.link import load_image
+from concerto.vm.interp.machine import Machine
 
 DECLARED = """
 model M { provider: offline }

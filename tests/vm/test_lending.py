@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.link import Program
-from concerto.vm.load import load_image
-from concerto.vm.values import sharing
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.interp.link import Program, load_image
+from concerto.vm.values import containers
 
 from .test_opcode_coverage import Clock
 
@@ -43,7 +42,7 @@ def copied(place: str, rounds: int, monkeypatch: pytest.MonkeyPatch) -> int:
     image = compile_source(source.encode(), "shelf.conc").image
     assert image is not None
     counted = 0
-    share_all = sharing.share_all
+    share_all = containers.share_all
 
     def count(values: Iterable[Any]) -> list[Any]:
         nonlocal counted
@@ -52,7 +51,7 @@ def copied(place: str, rounds: int, monkeypatch: pytest.MonkeyPatch) -> int:
         return shared
 
     with monkeypatch.context() as patch:
-        patch.setattr(sharing, "share_all", count)
+        patch.setattr(containers, "share_all", count)
         run(load_image(image))
     return counted
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Outcome, Session, run_offline
-from concerto.vm import dispatch
-from concerto.vm.load import load_image
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Outcome, Session, run_offline
+from concerto.vm.interp import dispatch
+from concerto.vm.interp.link import load_image
 
 HEAD = """
 memory log: Memory = Memory::new();

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ROOMS = {"__init__.py": "api/__init__.py", "host": "api/host", "cli": "cli", "compiler": "compiler", "runtime": "runtime"}
+ROOMS = ("__init__.py", "api", "cli", "compiler", "runtime")  # beside the machine
 LAST = '    ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),\n'
 ROW = '    ("TWICE", k.NONE, "a -- doubled", "next", "a value added to itself"),\n'
 MEANING = "\n\ndef TWICE(a: Any) -> Any:\n    return add(a, a)\n"
@@ -27,12 +27,12 @@ def twice(value: int) -> int:
 LIBRARY = """
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
+from concerto.runtime.session.session import Session, run_offline
 from concerto.vm.bytecode.asm import assemble
-from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.disasm import disassemble
 from concerto.vm.bytecode.image import ImageError
-from concerto.vm.load import load_bytes
+from concerto.vm.interp.link import load_bytes
 
 def made(source):
     compiled = compile_source(source.encode(), "main.conc")
@@ -76,8 +76,8 @@ def copy(tmp_path: Path) -> Path:
     package = tmp_path / "concerto"
     package.mkdir()
     (package / "vm").symlink_to(tmp_path / "vm")
-    for name, place in ROOMS.items():
-        (package / name).symlink_to(ROOT / place)
+    for name in ROOMS:
+        (package / name).symlink_to(ROOT / name)
     return tmp_path
 
 
@@ -101,7 +101,7 @@ def page(tree: Path, name: str) -> str:
 def test_an_opcode_is_one_row_and_one_function(copy: Path) -> None:
     """Encoder, decoder, verifier, assembler, disassembler, loop and page know it from there."""
     add(copy / "vm/bytecode/opcodes.py", ROW, behind=LAST)
-    add(copy / "vm/ops.py", MEANING)
+    add(copy / "vm/interp/ops.py", MEANING)
     written = python(copy, "tools/gen_loop.py")
     assert written.returncode == 0, written.stderr
     done = python(copy, "-c", LIBRARY + OPCODE_USED)
@@ -129,7 +129,7 @@ def test_a_method_is_one_decorated_function(copy: Path) -> None:
 )
 def test_rows_and_functions_that_do_not_fit_are_refused(copy: Path, row: str, meaning: str, complaint: str) -> None:
     add(copy / "vm/bytecode/opcodes.py", row, behind=LAST)
-    add(copy / "vm/ops.py", meaning)
+    add(copy / "vm/interp/ops.py", meaning)
     written = python(copy, "tools/gen_loop.py")
     assert written.returncode == 1 and complaint in written.stderr
 

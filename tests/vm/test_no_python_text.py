@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.bytecode.codec import decode, encode
-from concerto.vm.load import load_image
-from concerto.vm.values import records
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.bytecode.encoding import decode, encode
+from concerto.vm.interp.link import load_image
+from concerto.vm.values import objects
 
 HOSTILE = ['__import__("os")', '");raise SystemExit("', "\\n    raise SystemExit\\n", "${7 * 6} {0} %s", "\\u{2028}'''"]
 WORDS = {
@@ -56,7 +56,7 @@ def texts_run() -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("exec", "eval", "compile"):
             patch.setattr(builtins, name, watched(getattr(builtins, name)))
-        patch.setattr(records, "_CONSTRUCTORS", {})
+        patch.setattr(objects, "_CONSTRUCTORS", {})
         yield found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode import operands as k
-from concerto.vm.bytecode.code import instructions
+from concerto.vm.bytecode.encoding import instructions
 from concerto.vm.bytecode.opcodes import OPCODES
 
 SOURCE = """

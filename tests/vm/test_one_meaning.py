@@ -10,9 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from concerto.vm import ops
 from concerto.vm.bytecode.opcodes import OPCODES
-from concerto.vm.translate import library
+from concerto.vm.interp import ops
+from concerto.vm.jit import library
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -15,12 +15,11 @@ from typing import Any
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Session, run_offline
-from concerto.vm.bytecode.code import instructions
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.bytecode.encoding import instructions
 from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.generated import loop
-from concerto.vm.link import Program
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import Program, load_image
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = sorted((ROOT / "conformance" / "tests").rglob("*.conc"))

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode import operands as k
-from concerto.vm.bytecode.leb128 import append
+from concerto.vm.bytecode.fields import append
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES, Opcode
 from concerto.vm.bytecode.rules import RULES
-from concerto.vm.link import Program
-from concerto.vm.load import load_image
-from concerto.vm.machine import Machine
+from concerto.vm.interp.link import Program, load_image
+from concerto.vm.interp.machine import Machine
 from concerto.vm.panics import PANICS, Panic
 
 from ..bytecode.builder import code, with_functions

@@ -8,9 +8,9 @@ import sys
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.session import Outcome, Session, run_offline
+from concerto.runtime.session.session import Outcome, Session, run_offline
 from concerto.vm.builtins import ASSOCIATED, FUNCTIONS, METHODS
-from concerto.vm.load import load_image
+from concerto.vm.interp.link import load_image
 
 # The body of `fn down(n: Int) -> Int`, which calls itself through the method; `n` grows, so that nothing repeats.
 BODIES = {

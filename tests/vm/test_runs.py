@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
-from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Session, run_offline
-from concerto.vm import fusion
-from concerto.vm.load import load_image
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.interp import link
+from concerto.vm.interp.link import load_image
 from concerto.vm.values import to_json
 
 PROGRAM = """\
@@ -61,7 +61,7 @@ def outcome(call: str, tier: str) -> str | None:
 @pytest.mark.parametrize("call", CALLS)
 def test_what_fails_within_a_run_has_its_position(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = outcome(call, "interp")
-    monkeypatch.setattr(fusion, "_LENGTHS", {})  # nothing is fused: each opcode is a node
+    monkeypatch.setattr(link, "_LENGTHS", {})  # nothing is fused: each opcode is a node
     assert found == outcome(call, "interp")
     assert found == CALLS[call]
 
@@ -106,5 +106,5 @@ def emitted(tier: str) -> list[object]:
 
 def test_what_is_rare_leaves_the_run_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     found = emitted("interp")
-    monkeypatch.setattr(fusion, "_LENGTHS", {})
+    monkeypatch.setattr(link, "_LENGTHS", {})
     assert len(found) == 64 and found == emitted("interp")

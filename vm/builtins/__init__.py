@@ -5,23 +5,18 @@ Hands on the complete tables; importing this package fills them. The compiler re
 
 from __future__ import annotations
 
-from . import agents as agents
 from . import arrays as arrays
 from . import bytes as bytes
-from . import functions as functions
 from . import handles as handles
 from . import maps as maps
 from . import numbers as numbers
 from . import options as options
 from . import ranges as ranges
 from . import records as records
-from . import stores as stores
 from . import strings as strings
-from . import testing as testing
+from .modules import STD_MODULES, STD_TYPES, std_module, std_row
 from .registry import ASSOCIATED, FUNCTIONS, KIND_OF, METHODS, Row, lookup, method_names
 from .signatures import REQUIRED, Parameter, Signature, parse_signature, parse_type
-from .std import STD_MODULES, STD_TYPES, std_module, std_row
-from .std import collections as collections
 
 __all__ = [
     "ASSOCIATED",

@@ -4,23 +4,70 @@ from __future__ import annotations
 
 from ..values.access import index_out_of_range
 from ..values.arithmetic import overflow
-from ..values.containers import Array
-from ..values.display import display
+from ..values.containers import Array, RangeValue, share, share_all
 from ..values.equality import equal
-from ..values.limits import check_items, check_string_size, collection_too_long, join, limits
+from ..values.limits import INT_MAX, INT_MIN, check_items, check_string_size, collection_too_long, join, limits
 from ..values.metering import LARGE, STRIDE, look, paced, spend
-from ..values.ranges import RangeValue
-from ..values.results import NONE, Some
-from ..values.scalars import INT_MAX, INT_MIN
-from ..values.sharing import share, share_all
-from .guards import array, integer, mismatch, text
-from .registry import method, prelude
-from .sorting import sort_in_place
+from ..values.objects import NONE, Some
+from ..values.text import display
+from .registry import array, integer, method, mismatch, prelude, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+
+# ----------------------------------------------------------------
+# Sorting long lists in steps, with a look at the run between two (G-6.3).
+#
+# Hands on `sort_in_place`.
+
+RUN = 1 << 14  # elements that are sorted in one breath
+LONG = 1 << 12  # characters of a String whose comparison is worth a look
+
+
+class Paced:
+    """A long String as it is compared."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __lt__(self, other: Paced) -> bool:
+        look()
+        return self.text < other.text
+
+
+def sort_in_place(items: list[Any]) -> None:
+    """As `items.sort()`, of Ints, of numbers without NaN, or of Strings."""
+    if items and type(items[0]) is str and max(map(len, items)) > LONG:
+        items.sort(key=Paced)
+        return
+    if len(items) <= RUN:
+        items.sort()
+        return
+    runs = []
+    for at in range(0, len(items), RUN):
+        look()
+        runs.append(sorted(items[at : at + RUN]))
+    while len(runs) > 1:
+        runs = [_merged(runs[at : at + 2]) for at in range(0, len(runs), 2)]
+    items[:] = runs[0]
+
+
+def _merged(pair: list[list[Any]]) -> list[Any]:
+    """Two sorted lists as one: Python finds the two runs and merges them."""
+    look()
+    if len(pair) == 1:
+        return pair[0]
+    both = pair[0] + pair[1]
+    both.sort()
+    return both
+
+
+# ----------------------------------------------------------------
 
 NUMBERS = frozenset({int, float})
 

@@ -1,19 +1,25 @@
-"""Methods of Map (L-6.5)."""
+"""Methods of Map (L-6.5), and `std::collections`: Set, Queue, Stack (L-6.7)."""
 
 from __future__ import annotations
 
+from collections import deque
+
 from ..values.access import map_store
-from ..values.containers import Array, Map, key_of
+from ..values.containers import Array, Map, Queue, Set, Stack, elements, key_of, share, share_all
+from ..values.equality import fresh_key
 from ..values.limits import check_items
 from ..values.metering import LARGE, paced, spend
-from ..values.results import NONE, Some
-from ..values.sharing import share, share_all
-from .guards import table
-from .registry import method
+from ..values.objects import NONE, Some
+from ..values.structural import make_set, set_key
+from .registry import array, associated, method, mismatch, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+# ----------------------------------------------------------------
+# Methods of Map (L-6.5).
 
 
 def _over(m: Map) -> None:
@@ -101,3 +107,176 @@ def merge(m: Map, o: Any) -> Map:
     both = {**m.items, **others}
     share_all(both.values())
     return Map(both)
+
+
+# ----------------------------------------------------------------
+# `std::collections`: the methods of Set, Queue and Stack and the functions that make them (L-6.7).
+#
+# Unlike the other modules this one is loaded with the table, since the types need no path.
+
+
+def _collection_over(items: Any) -> None:
+    """Charges work on all of them."""
+    if len(items) >= LARGE:
+        spend(len(items))
+
+
+def _other(value: Any) -> Set:
+    if type(value) is not Set:
+        mismatch("Set", value)
+    _collection_over(value.items)
+    return value
+
+
+@associated("Set", "new<T>() -> Set<T>", clause="L-6.7.1")
+def set_new() -> Set:
+    """A Set without elements."""
+    return Set({})
+
+
+@associated("Set", "from<T>(array: Array<T>) -> Set<T>", clause="L-6.7.1", linear=True)
+def set_from(items: Any) -> Set:
+    """The elements of an Array without repetitions, in order of first occurrence."""
+    _collection_over(array(items))
+    return make_set(paced(share_all(items.items)))
+
+
+@associated("Queue", "new<T>() -> Queue<T>", clause="L-6.7.1")
+def queue_new() -> Queue:
+    """A Queue without elements."""
+    return Queue(deque())
+
+
+@associated("Stack", "new<T>() -> Stack<T>", clause="L-6.7.1")
+def stack_new() -> Stack:
+    """A Stack without elements."""
+    return Stack([])
+
+
+@method("Set<T>", "len() -> Int", clause="L-6.7.2")
+@method("Queue<T>", "len() -> Int", clause="L-6.7.2")
+@method("Stack<T>", "len() -> Int", clause="L-6.7.2")
+def collection_len(c: Any) -> int:
+    """Number of elements."""
+    return len(c.items)
+
+
+@method("Set<T>", "is_empty() -> Bool", clause="L-6.7.2")
+@method("Queue<T>", "is_empty() -> Bool", clause="L-6.7.2")
+@method("Stack<T>", "is_empty() -> Bool", clause="L-6.7.2")
+def collection_is_empty(c: Any) -> bool:
+    """Whether there is no element."""
+    return not c.items
+
+
+@method("Set<T>", "to_array() -> Array<T>", clause="L-6.7.2", linear=True)
+@method("Queue<T>", "to_array() -> Array<T>", clause="L-6.7.2", linear=True)
+@method("Stack<T>", "to_array() -> Array<T>", clause="L-6.7.2", linear=True)
+def collection_to_array(c: Any) -> Array:
+    """The elements in the order of iteration: as inserted, front first, bottom first."""
+    _collection_over(c.items)
+    return Array(share_all(elements(c)))
+
+
+@method("Set<T>", "insert(v: T) -> Bool", clause="L-6.7.3", mut=True)
+def set_insert(s: Set, v: Any) -> bool:
+    """Adds a value and says whether it was new; an equal element keeps its place."""
+    key = set_key(v)
+    if key in s.items:
+        return False
+    check_items(len(s.items) + 1)
+    s.items[key] = v
+    return True
+
+
+@method("Set<T>", "remove(v: T) -> Bool", clause="L-6.7.3", mut=True)
+def set_remove(s: Set, v: Any) -> bool:
+    """Removes the equal element and says whether there was one."""
+    key = set_key(v)
+    if key not in s.items:
+        return False
+    del s.items[key]
+    return True
+
+
+@method("Set<T>", "contains(v: T) -> Bool", clause="L-6.7.3")
+def set_contains(s: Set, v: Any) -> bool:
+    """Whether an equal element is there."""
+    return set_key(v) in s.items
+
+
+@method("Set<T>", "union(o: Set<T>) -> Set<T>", clause="L-6.7.4", linear=True)
+def union(s: Set, o: Any) -> Set:
+    """The elements of both: first those of the receiver, then the further ones of o."""
+    _collection_over(s.items)
+    both = {**s.items}
+    for key, value in paced(_other(o).items.items()):
+        both.setdefault(fresh_key(key), value)
+    check_items(len(both))
+    share_all(both.values())
+    return Set(both)
+
+
+@method("Set<T>", "intersection(o: Set<T>) -> Set<T>", clause="L-6.7.4", linear=True)
+def intersection(s: Set, o: Any) -> Set:
+    """The elements that o has too, in the receiver's order."""
+    others = _other(o).items
+    _collection_over(s.items)
+    return Set({key: share(value) for key, value in paced(s.items.items()) if fresh_key(key) in others})
+
+
+@method("Set<T>", "difference(o: Set<T>) -> Set<T>", clause="L-6.7.4", linear=True)
+def difference(s: Set, o: Any) -> Set:
+    """The elements that o lacks, in the receiver's order."""
+    others = _other(o).items
+    _collection_over(s.items)
+    return Set({key: share(value) for key, value in paced(s.items.items()) if fresh_key(key) not in others})
+
+
+@method("Queue<T>", "enqueue(v: T) -> Nil", clause="L-6.7.5", mut=True)
+@method("Stack<T>", "push(v: T) -> Nil", clause="L-6.7.5", mut=True)
+def add_last(c: Any, v: Any) -> None:
+    """Adds a value: at the end of a Queue, on top of a Stack."""
+    check_items(len(c.items) + 1)
+    c.items.append(v)
+
+
+@method("Queue<T>", "dequeue() -> Option<T>", clause="L-6.7.6", mut=True)
+def dequeue(q: Queue) -> Any:
+    """Removes the front element and gives it."""
+    return Some(q.items.popleft()) if q.items else NONE
+
+
+@method("Stack<T>", "pop() -> Option<T>", clause="L-6.7.6", mut=True)
+def stack_pop(s: Stack) -> Any:
+    """Removes the top element and gives it."""
+    return Some(s.items.pop()) if s.items else NONE
+
+
+@method("Queue<T>", "peek() -> Option<T>", clause="L-6.7.7")
+def queue_peek(q: Queue) -> Any:
+    """The front element."""
+    return Some(share(q.items[0])) if q.items else NONE
+
+
+@method("Stack<T>", "peek() -> Option<T>", clause="L-6.7.7")
+def stack_peek(s: Stack) -> Any:
+    """The top element."""
+    return Some(share(s.items[-1])) if s.items else NONE
+
+
+@method("Queue<T>", "rest() -> Queue<T>", clause="L-6.7.7", linear=True)
+def queue_rest(q: Queue) -> Queue:
+    """A copy without the front element; of an empty Queue an empty one."""
+    _collection_over(q.items)
+    rest = deque(share_all(q.items))
+    if rest:
+        rest.popleft()
+    return Queue(rest)
+
+
+@method("Stack<T>", "rest() -> Stack<T>", clause="L-6.7.7", linear=True)
+def stack_rest(s: Stack) -> Stack:
+    """A copy without the top element; of an empty Stack an empty one."""
+    _collection_over(s.items)
+    return Stack(share_all(s.items[:-1]))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from ..panics import Panic
-from ..values.containers import Array
-from ..values.display import brief, display
+from ..values.containers import Array, share, share_all
 from ..values.errors import ErrorValue, make_error
 from ..values.limits import concat
-from ..values.results import NONE, Err, Ok, Some
-from ..values.sharing import share, share_all
-from .guards import array, mismatch, text
-from .registry import associated, method, prelude
+from ..values.objects import NONE, Err, Ok, Some
+from ..values.text import brief, display
+from .registry import array, associated, method, mismatch, prelude, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

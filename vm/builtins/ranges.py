@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from ..panics import Panic
 from ..values.access import fit_length
-from ..values.containers import Array
+from ..values.containers import Array, RangeValue
 from ..values.limits import check_items
 from ..values.metering import LARGE, spend
-from ..values.ranges import RangeValue
-from .guards import integer
-from .registry import method, prelude
+from .registry import integer, method, prelude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

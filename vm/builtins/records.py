@@ -1,18 +1,25 @@
-"""Constructors and methods of the built-in records (L-6.9, O-1.68, M-6)."""
+"""The functions of the prelude (L-6.1), constructors and methods of the built-in records (L-6.9, O-1.68, M-6)."""
 
 from __future__ import annotations
 
-from ..values.casts import check
-from ..values.containers import Array, Map
-from ..values.json import to_json
-from ..values.records import Dominant, Learned, Message, Prompt, ToolCall
-from ..values.sharing import share
-from .guards import float_of, integer, text
-from .registry import associated, method
+from ..panics import Panic
+from ..values.access import length
+from ..values.casts import check, truth
+from ..values.containers import Array, Map, share
+from ..values.equality import equal
+from ..values.handles import McpRef, SchemaRef, ToolRef
+from ..values.objects import Dominant, Err, Learned, Message, Ok, Prompt, Response, Some, ToolCall
+from ..values.text import brief, to_json
+from ..values.types import typeof
+from .registry import associated, associated_effect, effect, float_of, function, integer, method, special, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
+
+
+# ----------------------------------------------------------------
+# Constructors and methods of the built-in records (L-6.9, O-1.68, M-6).
 
 
 @associated("Prompt", "new(text: String) -> Prompt", clause="L-6.9.2")
@@ -156,3 +163,114 @@ def tool_call_literal(call_id: Any, name: Any, arguments: Any) -> Any:
 def learned_literal(content: Any, confidence: Any, about: Any) -> Any:
     """`Learned { … }`."""
     return _made(Learned, content, confidence, about)
+
+
+# ----------------------------------------------------------------
+# The global functions (L-6.1); those that are compiled into instructions have rows without a body.
+
+
+@function("len(x: Any) -> Int", clause="L-6.1.2")
+def len_function(x: Any) -> int:
+    """As `x.len()`: of a String, Array, Map, tuple or Range."""
+    return length(x)
+
+
+@function("typeof(x: Any) -> String", clause="L-6.1.3")
+def typeof_function(x: Any) -> str:
+    """The name of the value's type."""
+    return typeof(x)
+
+
+@function("panic(msg: String) -> never", clause="L-6.1.4")
+def panic(msg: Any) -> NoReturn:
+    """Stops the program with P001 and the message."""
+    raise Panic("P001", text(msg))
+
+
+def _failed(message: str) -> NoReturn:
+    raise Panic("P011", f"assertion failed: {message}")
+
+
+@function('assert(c: Any, msg: String = "") -> Nil', clause="L-6.1.5")
+def assert_true(c: Any, msg: Any) -> None:
+    """Panics with P011 when the condition is false."""
+    if not truth(c):
+        _failed(text(msg) or "expected true")
+
+
+def _between(msg: Any) -> str:
+    return f"{msg}: " if text(msg) else ""
+
+
+@function('assert_eq(a: Any, b: Any, msg: String = "") -> Nil', clause="L-6.1.6")
+def assert_eq(a: Any, b: Any, msg: Any) -> None:
+    """Panics with P011 when the values differ."""
+    if not equal(a, b):
+        _failed(f"{_between(msg)}{brief(a, 2000)} != {brief(b, 2000)}")
+
+
+@function('assert_ne(a: Any, b: Any, msg: String = "") -> Nil', clause="L-6.1.6")
+def assert_ne(a: Any, b: Any, msg: Any) -> None:
+    """Panics with P011 when the values are equal."""
+    if equal(a, b):
+        _failed(f"{_between(msg)}{brief(a, 2000)} == {brief(b, 2000)}, expected them to differ")
+
+
+@function("Some<T>(x: T) -> Option<T>", clause="L-6.1.8")
+def some(x: Any) -> Some:
+    """An Option that holds the value."""
+    return Some(x)
+
+
+@function("Ok<T, E>(x: T = nil) -> Result<T, E>", clause="L-6.1.8")
+def ok(x: Any) -> Ok:
+    """A Result that succeeded; `Ok()` is `Ok(nil)`."""
+    return Ok(x)
+
+
+@function("Err<T, E>(e: E) -> Result<T, E>", clause="L-6.1.8")
+def err(e: Any) -> Err:
+    """A Result that failed with the error."""
+    return Err(e)
+
+
+@effect("env(name: String) -> String?", effect="env", permission="env", clause="L-6.1.7")
+def env(name: Any) -> tuple[Any, ...]:
+    """The environment variable, nil when unset."""
+    return ("env", text(name))
+
+
+@effect("parse_schema<T>(x: Any) -> Result<T, SchemaError>", effect="schema", clause="L-6.1.11", special="schema")
+def parse_schema(schema: Any, x: Any) -> tuple[Any, ...]:
+    """Validates the JSON in a String or Response against the schema."""
+    if type(schema) is not SchemaRef:
+        raise Panic("P007", f"expected SchemaRef, found {typeof(schema)}")
+    return (schema.name, text(x.get("text") if type(x) is Response else x))
+
+
+special("None<T>() -> Option<T>", clause="L-6.1.8", doc="The empty Option; written without parentheses.")
+special("print(values: Any...) -> Nil", clause="L-6.1.1", doc="Writes the Display texts, joined by a space, to stdout.")
+special("println(values: Any...) -> Nil", clause="L-6.1.1", doc="As `print`, with a newline.")
+special("emit(channel: String, payload: Any = nil) -> Nil", clause="L-6.1.9", doc="Sends the payload on a channel.")
+special("flush_emits() -> Nil", clause="L-6.1.10", doc="Delivers the emits a host has buffered.")
+special("race(operands: Any...) -> Any", clause="L-6.1.12", doc="The value of the operand that finishes first.")
+
+
+# ----------------------------------------------------------------
+# What tests ask of their host (O-8.9, O-8.14): effects, since only the host knows what it stands in for and what was emitted.
+
+# The target of a mock of the host that answers awaited emits (O-8.27): no name of a model.
+AWAITED = "await emit"
+
+
+@associated_effect("Test", "mock(target: Any, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
+def mock(target: Any, config: Any) -> tuple[Any, Map]:
+    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, tool, MCP server or host."""
+    assert isinstance(config, Map)
+    return target if type(target) in (ToolRef, McpRef) else text(target), config
+
+
+@effect("test_emits() -> Array<Emit>", effect="test_emits", clause="L-6.1.10")
+def test_emits() -> tuple[()]:
+    """The emits of the running test, in order."""
+    return ()

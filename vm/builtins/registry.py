@@ -17,10 +17,9 @@ of them are.
 
 from __future__ import annotations
 
-from ..values.containers import Array, Map, Queue, Set, Stack
-from ..values.enums import EnumValue
+from ..panics import Panic
+from ..values.containers import Array, Map, Queue, RangeValue, Set, Stack
 from ..values.errors import ErrorValue
-from ..values.functions import Closure
 from ..values.handles import (
     AgentRef,
     HashMapRef,
@@ -37,17 +36,16 @@ from ..values.handles import (
     TaskHandle,
     ToolRef,
 )
-from ..values.ranges import RangeValue
-from ..values.records import RECORDS
-from ..values.results import Err, NoneOption, Ok, Some
+from ..values.objects import RECORDS, Closure, EnumValue, Err, NoneOption, Ok, Some
+from ..values.types import typeof
 from .signatures import name_in, parse_signature, parse_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any, NoReturn, TypeVar
 
-    from ..values.descriptors import Descriptor
+    from ..values.types import Descriptor
     from .signatures import Parameter, Signature
 
     Body = TypeVar("Body", bound=Callable[..., Any])
@@ -270,3 +268,48 @@ def lookup(kind: str, name: str) -> Row | None:
 def method_names(kind: str) -> list[str]:
     """Every method of a receiver kind, for suggestions and completion."""
     return sorted(name for receiver, name in METHODS if receiver in (kind, "Any"))
+
+
+# ----------------------------------------------------------------
+# Argument guards: bodies take arguments whose static type may be Any, so each says what it expects (L-3.3.3).
+#
+# Hands on one guard per kind; each gives the argument back or panics with P007.
+
+
+def mismatch(expected: str, found: Any) -> NoReturn:
+    raise Panic("P007", f"expected {expected}, found {typeof(found)}")
+
+
+def text(value: Any) -> str:
+    return value if type(value) is str else mismatch("String", value)
+
+
+def boolean(value: Any) -> bool:
+    return value if type(value) is bool else mismatch("Bool", value)
+
+
+def integer(value: Any) -> int:
+    return value if type(value) is int else mismatch("Int", value)
+
+
+def number(value: Any) -> Any:
+    return value if type(value) is int or type(value) is float else mismatch("Int or Float", value)
+
+
+def float_of(value: Any) -> float:
+    """A Float, or an Int made one (L-3.3.4)."""
+    return float(number(value))
+
+
+def array(value: Any) -> list[Any]:
+    """The elements of an Array."""
+    return value.items if type(value) is Array else mismatch("Array", value)
+
+
+def table(value: Any) -> dict[Any, Any]:
+    """The entries of a Map by dict key."""
+    return value.items if type(value) is Map else mismatch("Map", value)
+
+
+def binary(value: Any) -> bytes:
+    return value if type(value) is bytes else mismatch("Bytes", value)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from ..values.containers import Map
 from ..values.errors import FAMILIES
-from ..values.records import RECORDS
+from ..values.objects import RECORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from ..values.descriptors import Descriptor
+    from ..values.types import Descriptor
+
 
 SIMPLE: dict[str, Descriptor] = {
     "Int": ("int",), "Float": ("float",), "String": ("string",), "Bool": ("bool",), "Nil": ("nil",), "Any": ("any",),

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ..values import long_text
-from ..values.containers import Array
-from ..values.display import quote
+from ..values.arithmetic import WHITE_SPACE, read_float, read_int
+from ..values.containers import Array, RangeValue
 from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size, limits, repeat, utf8_size
 from ..values.metering import BLOCK, LARGE, spend
-from ..values.numerals import WHITE_SPACE, read_float, read_int
-from ..values.ranges import RangeValue
-from ..values.results import NONE, Err, Ok, Some
-from .guards import integer, text
-from .registry import method
+from ..values.objects import NONE, Err, Ok, Some
+from ..values.text import quote
+from . import arrays
+from .registry import METHODS, array, integer, method, std, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -211,3 +211,33 @@ def string_reverse(s: str) -> str:
     if len(s) >= LARGE:
         spend(len(s))
     return s[::-1]
+
+
+# ----------------------------------------------------------------
+# `std::string`: the String methods as functions (L-7.8).
+
+AS_METHODS = (
+    "len", "trim", "trim_start", "trim_end", "to_upper", "to_lower", "contains", "starts_with", "ends_with", "split", "replace",
+    "substring", "repeat", "reverse", "parse_int", "parse_float",
+)  # fmt: skip
+
+
+def _function_of(method: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    def function(string: Any, *arguments: Any) -> Any:
+        return method(text(string), *arguments)
+
+    function.__doc__ = doc
+    return function
+
+
+for _name in AS_METHODS:
+    _row = METHODS["String", _name]
+    _parameters = _row.text.replace("(", "(string: String, ").replace(", )", ")")
+    std("string", _parameters, clause="L-7.8.1", linear=_row.linear)(_function_of(_row.body, _row.doc))
+
+
+@std("string", "join(xs: Array<Any>, sep: String) -> String", clause="L-7.8.2", linear=True)
+def join(xs: Any, sep: Any) -> str:
+    """The Display texts of the elements with the separator between them."""
+    array(xs)
+    return arrays.array_join(xs, sep)

@@ -11,17 +11,17 @@ import json
 
 from . import image as i
 from . import operands as k
-from .code import encode_instructions
+from .disasm import CONSTANT_WORDS, flags_of
+from .encoding import encode_instructions, encode_lines
 from .hashing import hash_functions
-from .limits import DEFAULT
+from .image import DEFAULT
 from .opcodes import BY_NAME
-from .positions import encode_lines
 from .shape import check_sections, lower
-from .text import CONSTANT_WORDS, flags_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
 
 _CONSTANT_KINDS = {word: kind for kind, word in CONSTANT_WORDS.items()}
 _NO_HASH = bytes(32)  # until all functions are known

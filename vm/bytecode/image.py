@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+
 FORMAT = (0, 1)  # MAJOR, MINOR (O-10.2)
 STD_VERSION = 1
 
@@ -313,3 +314,72 @@ class ImageError(Exception):
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
+
+
+# ----------------------------------------------------------------
+# What an image may hold at most (G-3.2). Only a host raises these.
+
+
+class Limits:
+    """Sizes in bytes, otherwise counts; `stack`, `locals` (slots and cells alike) and `parameters` are per function."""
+
+    __slots__ = (
+        "file", "functions", "instructions", "constants", "string", "nesting", "stack", "locals", "parameters", "name",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        file: int = 8 << 20,
+        functions: int = 10_000,
+        instructions: int = 1_000_000,
+        constants: int = 65_536,
+        string: int = 1 << 20,
+        nesting: int = 128,
+        stack: int = 1_024,
+        locals: int = 4_096,
+        parameters: int = 255,
+        name: int = 1 << 10,
+    ) -> None:
+        self.file = file
+        self.functions = functions
+        self.instructions = instructions
+        self.constants = constants
+        self.string = string
+        self.nesting = nesting
+        self.stack = stack
+        self.locals = locals
+        self.parameters = parameters
+        self.name = name
+
+
+DEFAULT = Limits()
+
+
+# ----------------------------------------------------------------
+# Which texts may be names in an image (V125).
+
+# Between identifiers in names of functions and declarations: paths, type arguments, and the marks codegen gives
+# closures, defaults and initialisers. No space, quote or control character can occur.
+_JOINTS = {ord(mark): "" for mark in ":.<>,#@$()[]?&-|+*/"}
+
+
+def is_identifier(text: str) -> bool:
+    """`[A-Za-z_][A-Za-z0-9_]*` (L-1.3.1)."""
+    return text.isascii() and text.isidentifier()
+
+
+def is_path(text: str) -> bool:
+    """Identifiers, numbers and joints."""
+    return text.isascii() and text.translate(_JOINTS).replace("_", "a").isalnum()
+
+
+def is_unicode(text: str) -> bool:
+    """No lone surrogate."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -7,19 +7,46 @@ of images, execution.
 
 from __future__ import annotations
 
-from .flow import StackMap
-from .limits import DEFAULT, Limits
-from .name_rules import check_name_table, check_names
-from .operand_rules import check_operands
-from .schema_rules import check_schemas, check_tools
-from .scope import Scope, decoded
-from .tables import check_function_tables, check_tables
+from .image import DEFAULT, Limits, is_identifier
+from .rules import Scope, decoded, place, refuse
+from .verify_code import StackMap, check_operands
+from .verify_tables import check_function_tables, check_schemas, check_tables, check_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .image import Image
+    from .rules import Code
+
+
+# ----------------------------------------------------------------
+# Rules about the names of locals, which an image may leave out (V105, V122, V125; V-3.9).
+#
+# After them every row names a slot or cell its function has, between two instructions of it. Hands on `check_name_table` and
+# `check_names`.
+
+
+def check_name_table(image: Image) -> None:
+    if len(image.names) not in (0, len(image.functions)):
+        refuse("V122", "names", f"{len(image.names)} entries for {len(image.functions)} functions")
+
+
+def check_names(image: Image, number: int, code: Code) -> None:
+    """The rows of one function."""
+    function = image.functions[number]
+    ends = {*code.index_of, len(function.code)}
+    for name, where, start, end in image.names[number] if number < len(image.names) else ():
+        at = place(function, f"name {name!r}")
+        if not all(map(is_identifier, name.split("."))):
+            refuse("V125", at, "it is no identifier, nor a slot of one")
+        if where >= function.slots + function.cells:
+            refuse("V105", at, f"place {where} of {function.slots} locals and {function.cells} cells")
+        if start >= end or start not in code.index_of or end not in ends:
+            refuse("V122", at, f"{start}..{end} does not lie on instructions of the function")
+
+
+# ----------------------------------------------------------------
 
 _FROM_VERIFIER = object()
 NOTHING: Mapping[tuple[str, str], int] = {}

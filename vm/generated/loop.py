@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ops import (
+from ..interp.ops import (
     Array,
     Cell,
     Closure,
@@ -60,7 +60,7 @@ from ..ops import (
     with_element,
     write_element,
 )
-from ..dispatch import (
+from ..interp.dispatch import (
     Invoke,
     SUSPENDED,
     as_panic,
@@ -74,7 +74,7 @@ from ..dispatch import (
     not_fallible,
     wrong_length,
 )
-from ..ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
+from ..values.ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

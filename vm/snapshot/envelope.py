@@ -10,16 +10,47 @@ import hashlib
 
 import msgpack
 
-from ..bytecode.codec import content_hash, encode
-from ..bytecode.image import STD_VERSION, ImageError
-from ..bytecode.survey import survey
-from .errors import SnapshotError, misshapen
+from ..bytecode.encoding import content_hash, encode, survey
+from ..bytecode.image import STD_VERSION, ImageError, log_of
+from ..schema import DeclaredTypes
+from ..values.casts import matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
-    from ..link import Program
+    from ..interp.link import Program
+    from ..interp.linked import Code
+    from ..interp.tasks import Task
+    from ..values import Cell, MemoryRef, Stream
+
+
+# ----------------------------------------------------------------
+# What is wrong with a snapshot, or with a value that none can hold (G-13.8, G-13.9).
+#
+# Hands on `SnapshotError` with the codes of images (G-3.1): V001 size, V002 magic, V003 format, V004 hash, V005 of another
+# image,
+# V006 decoding, V007 canonical form, V008 shape.
+
+
+class SnapshotError(Exception):
+    """`code` is V0xx; the message ends with the way out."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def misshapen(what: str) -> SnapshotError:
+    """Bytes that no writer of this format makes."""
+    return SnapshotError("V008", f"{what}; take the bytes as they were written")
+
+
+# ----------------------------------------------------------------
 
 MAGIC = b"\x8fCONCS"  # the first byte is no text in any encoding of text
 FORMAT = (1, 0)
@@ -60,7 +91,6 @@ def unseal(data: bytes, what: str, program: Program) -> Any:
 
 def identity_of(program: Program) -> str:
     """The hash of its image, reckoned once."""
-    from .layout import layout_of
 
     layout = layout_of(program)
     if not layout.identity:
@@ -101,3 +131,117 @@ def _read(payload: bytes, what: str) -> Any:
 
 def _packed(value: Any) -> bytes:
     return msgpack.packb(value, use_bin_type=True, unicode_errors="surrogatepass")  # type: ignore[no-any-return]
+
+
+# ----------------------------------------------------------------
+# What a program declares, as snapshots name it: types and functions by number, handles by name (G-13.7).
+#
+# Made once per program, when something of it is first written or read. Hands on `layout_of`.
+
+
+class Layout:
+    """`numbers`: of struct classes and enum types by their identity; `names`: of declarations by kind of handle; `identity`: the
+    hash of the image once it was asked for."""
+
+    __slots__ = ("program", "identity", "numbers", "names", "keys", "stores", "types")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.identity = ""
+        self.numbers = {id(made): number for number, made in enumerate(program.classes) if made is not None}
+        image = program.image
+        declared: dict[str, Any] = {
+            "ModelRef": image.models, "AgentRef": image.agents, "SchemaRef": image.schemas, "PipelineRef": image.pipelines,
+            "ToolRef": image.tools, "McpRef": image.mcp, "HashMapRef": image.hashmaps, "LedgerRef": image.ledgers,
+            "LedgerQuery": image.ledgers, "MemoryRef": image.memories, "KeyedRef": image.memories,
+        }  # fmt: skip
+        self.names = {kind: frozenset(entry.name for entry in entries) for kind, entries in declared.items()}
+        self.keys = {ref.name: tuple(getattr(ref, "names", ())) for ref in program.memories}
+        self.stores = {entry.name: _store(entry, image.memories) for entry in image.memories}
+        self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
+
+    def fields(self, number: int) -> tuple[Any, Any]:
+        """The class of a declared struct and the types of its fields."""
+        entry = self.program.types[number]
+        found = self.types.struct_class(entry[1])
+        return found, found.decl.types
+
+    def variant(self, number: int, variant: int) -> tuple[Any, Any]:
+        """An enum type, and one of its variants with the types of its payload."""
+        decl = self.types.enum_type(self.program.types[number][1])
+        return decl, decl.variants[variant]
+
+
+def _store(memory: Any, memories: Any) -> str | None:
+    """The name of the store of a memory, which is that of the memory a view shows (M-2.13)."""
+    name: str | None = log_of(memories, memory).steps.get("store", {}).get("name")
+    return name
+
+
+def layout_of(program: Program) -> Layout:
+    if program.layout is None:
+        program.layout = Layout(program)
+    found: Layout = program.layout
+    return found
+
+
+def fits(value: Any, descriptor: Any) -> bool:
+    """Whether a value may stand where the type is declared: what the machine, and the host behind it, rely upon."""
+    wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
+    return (type(value) is int and wanted[0] == "float") or matches(value, descriptor)
+
+
+# ----------------------------------------------------------------
+# What the encodings of kinds ask of who writes and who reads a snapshot; `writer` and `reader` have the behaviour.
+
+if TYPE_CHECKING:
+    class Secrets(Protocol):
+        """What stands before every sink (G-10.3); in values secrets stand by name."""
+
+        def clean(self, text: str) -> str:
+            """The text as a sink shows it."""
+
+        def split(self, text: str) -> list[str]:
+            """The text around secrets, with their names between."""
+
+        def value(self, name: str) -> str:
+            """What comes in the place of a name."""
+
+    class Heads(Protocol):
+        """Of a handle of a memory: the name of its store, and the version of its log (M-14.6)."""
+
+        def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
+
+    class Writer(Protocol):
+        secrets: Secrets
+        program: Program
+
+        def place(self, value: Any) -> Any: ...
+        def clean(self, text: str) -> str: ...
+        def head(self, ref: MemoryRef) -> tuple[str | None, int]: ...
+        def function(self, code: Code) -> int: ...
+        def type_number(self, made: Any, value: Any) -> int: ...
+        def cell(self, cell: Cell) -> int: ...
+        def stream_key(self, stream: Stream) -> str: ...
+        def task(self, task: Task) -> int: ...
+
+    class Reader(Protocol):
+        secrets: Secrets
+        program: Program
+        layout: Layout
+        streams: dict[str, Stream]
+        memories: list[tuple[MemoryRef, int]]
+        holes: bool
+
+        def stream_effect(self, key: Any) -> Any: ...
+        def value(self, form: Any) -> Any: ...
+        def values(self, forms: Any) -> list[Any]: ...
+        def list(self, given: Any) -> list[Any]: ...
+        def text(self, given: Any) -> str: ...
+        def joined(self, parts: Any) -> str: ...
+        def flag(self, given: Any) -> bool: ...
+        def index(self, given: Any) -> int: ...
+        def function(self, number: Any) -> Code: ...
+        def cell(self, number: Any) -> Cell: ...
+        def task(self, number: Any) -> Task: ...
+        def declared(self, kind: str, name: Any) -> str: ...

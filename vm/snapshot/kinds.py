@@ -10,52 +10,97 @@ from __future__ import annotations
 
 from collections import deque
 
+from ..bytecode.image import Pipeline
+from ..interp import effects
 from ..values import (
-    UNSET,
-    AgentRef,
-    Array,
-    Closure,
-    EnumValue,
-    Err,
-    ErrorValue,
-    HashMapRef,
-    KeyedRef,
-    LedgerQuery,
-    LedgerRef,
-    Map,
-    McpRef,
-    MemoryRef,
-    ModelBuilder,
-    ModelRef,
-    Ok,
-    PipelineRef,
-    Queue,
-    RangeValue,
-    SchemaRef,
-    Set,
-    Some,
-    Stack,
-    Stream,
-    Struct,
-    TaskHandle,
-    ToolRef,
-    key_of,
-    make_set,
-)  # fmt: skip
-from ..values.binary import base64_of, from_base64
+    INT_MAX,
+    INT_MIN,
+    UNSET,  # fmt: skip
+    AgentRef,  # fmt: skip
+    Array,  # fmt: skip
+    Closure,  # fmt: skip
+    EnumValue,  # fmt: skip
+    Err,  # fmt: skip
+    ErrorValue,  # fmt: skip
+    HashMapRef,  # fmt: skip
+    KeyedRef,  # fmt: skip
+    LedgerQuery,  # fmt: skip
+    LedgerRef,  # fmt: skip
+    Map,  # fmt: skip
+    McpRef,  # fmt: skip
+    MemoryRef,  # fmt: skip
+    ModelBuilder,  # fmt: skip
+    ModelRef,  # fmt: skip
+    Ok,  # fmt: skip
+    PipelineRef,  # fmt: skip
+    Queue,  # fmt: skip
+    RangeValue,  # fmt: skip
+    SchemaRef,  # fmt: skip
+    Set,  # fmt: skip
+    Some,  # fmt: skip
+    Stack,  # fmt: skip
+    Stream,  # fmt: skip
+    Struct,  # fmt: skip
+    TaskHandle,  # fmt: skip
+    ToolRef,  # fmt: skip
+    key_of,  # fmt: skip
+    make_set,  # fmt: skip
+)
+from ..values.containers import base64_of, from_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
-from ..values.records import RECORDS, Response
-from .errors import SnapshotError, misshapen
-from .layout import fits
-from .ways import lowered_way, read_way
+from ..values.objects import RECORDS, Response
+from ..values.ways import HALF, MOST
+from .envelope import SnapshotError, fits, misshapen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Protocol
 
-    from .protocols import Reader, Writer
+    from ..interp.link import Program
+    from ..values.objects import Way
+    from .envelope import Reader, Writer
 
+
+# ----------------------------------------------------------------
+# The way of an error in its row (L-5.11.4): nothing for none, else a list of functions by number, each with the index of its
+# instruction, and a number by itself where places are left out.
+#
+# Hands on `lowered_way` and `read_way`.
+
+
+def lowered_way(w: Writer, way: Way) -> list[Any]:
+    """The fields of a row that the way takes. Places of an earlier program of the session are left out."""
+    places: list[Any] = []
+    for place in way:
+        if type(place) is int:
+            places.append(place)
+        elif place[0].home is w.program:
+            places.append([w.function(place[0]), place[1]])
+    return [places] if places else []
+
+
+def read_way(r: Reader, given: Any = None) -> Way:
+    if given is None:
+        return ()
+    left_out = [at for at, place in enumerate(r.list(given)) if type(place) is int]
+    whole = [HALF] if len(given) == MOST + 1 else []
+    if not 0 < len(given) <= MOST + 1 or left_out != whole or whole and given[HALF] < 1:
+        raise misshapen("an error with a way that none has")
+    return tuple([place if type(place) is int else _place(r, place) for place in given])
+
+
+def _place(r: Reader, place: Any) -> Any:
+    number, index = r.list(place)
+    code = r.function(number)
+    if r.index(index) >= len(r.program.verified.functions[code.number].instructions) or code.hidden:
+        raise misshapen(f"a place that {code.label} has not")
+    return code, index
+
+
+# ----------------------------------------------------------------
+
+if TYPE_CHECKING:
     Parts = Callable[[Any], Iterable[Any]]
     Lower = Callable[[Writer, Any], list[Any]]
     Build = Callable[..., Any]
@@ -443,3 +488,139 @@ def kind_of(value: Any) -> Kind:
     if found is None:
         raise SnapshotError("V008", f"a value of {type(value).__name__} has no form in a snapshot")
     return found
+
+
+# ----------------------------------------------------------------
+# Walks over values that have begun, as they stand on operand stacks (G-13.7): what is still to come.
+#
+# Hands on `lowered_iterator` and `read_iterator`. A Python iterator is copied by its own description, so that looking at what
+# remains takes nothing from it.
+
+if TYPE_CHECKING:
+    class IteratorWriter(Protocol):
+        def put(self, value: Any) -> Any: ...
+
+    class IteratorReader(Protocol):
+        def values(self, forms: Any) -> list[Any]: ...
+        def list(self, given: Any) -> list[Any]: ...
+
+
+# Of what `iterate` walks over, with the ranges that Python keeps apart by size.
+_WALKED: tuple[Iterable[Any], ...] = ([], (), "", "é", b"", deque(), {}.values(), range(1), range(1 << 70))
+ITERATOR_KINDS = frozenset(type(iter(walked)) for walked in _WALKED)
+RANGE, ITEMS = 0, 1
+
+
+def is_iterator(value: Any) -> bool:
+    return type(value) in ITERATOR_KINDS
+
+
+def lowered_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
+    """A range by its bounds, anything else by the values that are left."""
+    description: Any = walk.__reduce__()
+    if type(description) is not tuple:
+        raise SnapshotError("V008", "a walk that cannot be described; end it first")
+    make, arguments, *place = description
+    if arguments and type(arguments[0]) is range:
+        left = arguments[0][place[0] if place and place[0] else 0 :]
+        return [RANGE, left.start, max(left.start, left.stop)]
+    twin = make(*arguments)
+    if place and place[0] is not None:
+        twin.__setstate__(place[0])
+    return [ITEMS, [w.put(value) for value in twin]]
+
+
+def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
+    kind, *parts = r.list(form)
+    if kind == RANGE:
+        start, stop = parts
+        if type(start) is not int or type(stop) is not int or not INT_MIN <= start <= stop <= INT_MAX + 1:
+            raise misshapen("a walk over no range")
+        return iter(range(start, stop))
+    (items,) = parts
+    if kind != ITEMS:
+        raise misshapen("a walk over nothing that is known")
+    return iter(r.values(items))
+
+
+# ----------------------------------------------------------------
+# What effects ask of the host, as parts of a snapshot (G-13.7: what a task waits for).
+#
+# A payload is made of values, of the records of `effects`, and of plain lists, tuples and dicts of such. Hands on
+# `lowered_payload`, `read_payload`, and `same_form`, by which a reader holds a payload to what the host performs.
+
+if TYPE_CHECKING:
+    class PayloadWriter(Protocol):
+        program: Program
+
+        def put(self, value: Any) -> Any: ...
+
+    class PayloadReader(Protocol):
+        program: Program
+
+        def value(self, form: Any) -> Any: ...
+        def index(self, given: Any) -> int: ...
+        def list(self, given: Any) -> list[Any]: ...
+
+
+PAYLOAD_RECORDS: tuple[Any, ...] = (
+    effects.EmitPayload, effects.StoreFile, effects.ModelCall, effects.ModelLife, effects.ServerUse, effects.ToolUse,
+    effects.MemoryUse, effects.AgentCall,
+)  # fmt: skip
+VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
+
+
+def lowered_payload(w: PayloadWriter, payload: Any) -> list[Any]:
+    kind = type(payload)
+    if kind is list or kind is tuple:
+        return [LIST if kind is list else TUPLE, [lowered_payload(w, part) for part in payload]]
+    if kind is dict:
+        return [DICT, [part for key, value in payload.items() for part in (w.put(key), lowered_payload(w, value))]]
+    if payload is UNSET:
+        return [LEFT_OUT]
+    if kind is Pipeline:
+        return [PIPELINE, w.program.image.pipelines.index(payload)]
+    if kind in PAYLOAD_RECORDS:
+        slots = [lowered_payload(w, getattr(payload, name)) for name in kind.__slots__]
+        return [RECORD, PAYLOAD_RECORDS.index(kind), slots]
+    return [VALUE, w.put(payload)]
+
+
+def read_payload(r: PayloadReader, form: Any) -> Any:
+    kind, *parts = r.list(form)
+    if kind == LEFT_OUT and not parts:
+        return UNSET
+    if kind == RECORD:
+        number, slots = parts
+        cls = PAYLOAD_RECORDS[r.index(number)]
+        made = cls.__new__(cls)
+        rows = list(r.list(slots))
+        if cls is effects.EmitPayload and len(rows) == 3:  # of a version whose answers had no type
+            rows.append([VALUE, None])
+        for name, slot in zip(cls.__slots__, rows, strict=True):
+            setattr(made, name, read_payload(r, slot))
+        return made
+    (part,) = parts
+    if kind == VALUE:
+        return r.value(part)
+    if kind == PIPELINE:
+        return r.program.image.pipelines[r.index(part)]
+    rows = r.list(part)
+    if kind in (LIST, TUPLE):
+        return (list if kind == LIST else tuple)(read_payload(r, row) for row in rows)
+    if kind == DICT:
+        return {r.value(key): read_payload(r, row) for key, row in zip(rows[::2], rows[1::2], strict=True)}
+    raise misshapen("an effect that asks for nothing that is known")
+
+
+def same_form(given: Any, held: Any) -> bool:
+    """Whether a payload asks the same of the host as the one that it performs already, whatever values stand in it."""
+    if type(given) is not type(held):
+        return False
+    if type(held) in PAYLOAD_RECORDS:
+        return all(same_form(getattr(given, name), getattr(held, name)) for name in type(held).__slots__)
+    if type(held) is list or type(held) is tuple:
+        return len(given) == len(held) and all(map(same_form, given, held))
+    if type(held) is dict:
+        return list(given) == list(held) and all(map(same_form, given.values(), held.values()))
+    return type(held) not in (str, int, bool) or given == held

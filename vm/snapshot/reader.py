@@ -6,22 +6,21 @@ closed set or a SnapshotError. Must not know: what the places are for.
 
 from __future__ import annotations
 
+from ..interp.tasks import DONE, Task
 from ..panics import Panic
-from ..tasks import DONE, Task
 from ..values import INT_MAX, INT_MIN, NONE, Cell
-from .envelope import unseal
-from .errors import misshapen
+from .envelope import layout_of, misshapen, unseal
 from .kinds import KINDS
-from .layout import layout_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..link import Program
-    from ..linked import Code
+    from ..interp.link import Program
+    from ..interp.linked import Code
     from ..values import MemoryRef, Stream
-    from .protocols import Secrets
+    from .envelope import Secrets
+
 
 # What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
 WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, Panic)

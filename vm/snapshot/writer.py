@@ -6,22 +6,21 @@ alone. Must not know: what the places are for.
 
 from __future__ import annotations
 
-from ..tasks import DONE
+from ..interp.tasks import DONE
 from ..values import NONE
-from .envelope import identity_of, seal
-from .errors import SnapshotError
+from .envelope import SnapshotError, identity_of, layout_of, seal
 from .kinds import KINDS, kind_of
-from .layout import layout_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..link import Program
-    from ..linked import Code
-    from ..tasks import Task
+    from ..interp.link import Program
+    from ..interp.linked import Code
+    from ..interp.tasks import Task
     from ..values import Cell, Stream
-    from .protocols import Heads, Secrets
+    from .envelope import Heads, Secrets
+
 
 SHORT = 32  # code points: longer Strings have rows, since many places may hold one
 _SCALARS = frozenset({int, float, bool, type(None)})

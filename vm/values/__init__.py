@@ -47,13 +47,25 @@ from .arithmetic import (
     sub,
 )
 from .casts import cast, check, matches, truth, try_cast
-from .containers import FALSE_KEY, TRUE_KEY, Array, BoolKey, Map, Queue, Set, Stack, elements, key_of, unkey
-from .descriptors import type_text
-from .display import brief, debug, display, quote
-from .enums import EnumType, EnumValue, Variant
+from .containers import (
+    FALSE_KEY,
+    TRUE_KEY,
+    Array,
+    BoolKey,
+    Map,
+    Queue,
+    RangeValue,
+    Set,
+    Stack,
+    elements,
+    key_of,
+    own,
+    share,
+    share_all,
+    unkey,
+)
 from .equality import compare, equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
-from .functions import Cell, Closure
 from .handles import (
     KEEP,
     UNSET,
@@ -74,39 +86,45 @@ from .handles import (
     ToolRef,
     Unset,
 )
-from .json import from_json, json_string, to_json
-from .limits import Limits, concat, join, limits
-from .ranges import RangeValue
-from .records import (
+from .limits import INT_MAX, INT_MIN, Limits, concat, float_text, join, limits
+from .objects import (
+    NONE,
     RECORDS,
     BudgetLeft,
+    Cell,
     Chunk,
+    Closure,
     Dominant,
     Emit,
     Entry,
+    EnumType,
+    EnumValue,
+    Err,
     Fact,
     HttpResponse,
     Learned,
     LedgerEntry,
     Message,
     ModelUsage,
+    NoneOption,
     Observed,
+    Ok,
     Prompt,
     Provenance,
     RegexMatch,
     Response,
+    Some,
     Struct,
     StructType,
     ToolCall,
     Turn,
+    Variant,
     field_index,
     make_struct_class,
 )
-from .results import NONE, Err, NoneOption, Ok, Some
-from .scalars import INT_MAX, INT_MIN, float_text
-from .sharing import own, share, share_all
 from .structural import make_set, set_key
-from .typeof import typeof
+from .text import brief, debug, display, from_json, json_string, quote, to_json
+from .types import type_text, typeof
 
 __all__ = [
     "AgentRef",

@@ -8,16 +8,12 @@ replaced, the others change). A read gives the element itself; binding it elsewh
 from __future__ import annotations
 
 from ..panics import Panic
-from .containers import Array, Map, Queue, Set, Stack, key_of
-from .display import brief, display
-from .enums import EnumValue
+from .containers import Array, Map, Queue, RangeValue, Set, Stack, key_of, share_all
 from .errors import ErrorValue
-from .limits import collection_too_long, limits
-from .ranges import RangeValue
-from .records import Struct
-from .scalars import INT_MAX
-from .sharing import share_all
-from .typeof import typeof
+from .limits import INT_MAX, collection_too_long, limits
+from .objects import EnumValue, Struct
+from .text import brief, display
+from .types import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,29 +6,24 @@ Hands on `matches`, `check` and `cast`, all driven by descriptors.
 from __future__ import annotations
 
 from ..panics import Panic
-from .containers import Array, Map, Queue, Set, Stack, elements
-from .descriptors import type_text
-from .display import brief, display
-from .enums import EnumValue
+from .arithmetic import read_float, read_int
+from .containers import Array, Map, Queue, RangeValue, Set, Stack, elements
 from .errors import ErrorValue, is_family, make_error
-from .functions import Closure
 from .handles import ModelRef, ToolRef
-from .limits import limits, nesting_too_deep
+from .limits import limits, nesting_too_deep, to_int
 from .metering import LARGE, paced
-from .numerals import read_float, read_int
-from .ranges import RangeValue
-from .records import Prompt, Struct
-from .results import NONE, Err, NoneOption, Ok, Some
-from .scalars import to_int
+from .objects import NONE, Closure, EnumValue, Err, NoneOption, Ok, Prompt, Some, Struct
 from .structural import make_set
-from .typeof import typeof
+from .text import brief, display
+from .types import type_text, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
 
-    from .descriptors import Descriptor
+    from .types import Descriptor
+
 
 CLASSES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (float,), "string": (str,), "bool": (bool,), "nil": (type(None),), "range": (RangeValue,),

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import deque
 
 from ..panics import Panic
-from .metering import LARGE, paced
-from .typeof import typeof
+from .limits import INT_MAX, check_string_size, limits
+from .metering import BLOCK, LARGE, STRIDE, look, made, paced
+from .objects import Closure, EnumValue, Err, NoneOption, Ok, Response, Some, Struct
+from .types import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Final
 
 
 class Array:
@@ -137,3 +139,268 @@ class Stack:
 def elements(container: Any) -> Any:
     """What an Array, Set, Queue or Stack holds, in the order of iteration (L-5.7.4)."""
     return container.items.values() if type(container) is Set else container.items
+
+
+# ----------------------------------------------------------------
+# Bytes, which Python's own `bytes` are (L-3.1.23): their text forms and what makes longer ones, under the limit of Strings.
+#
+# Hands on the way to and from base64, base64url and hexadecimal digits, where a fault in such a text is, and `concat_bytes`.
+
+DIGITS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+URL_DIGITS: Final = frozenset((*(DIGITS - {"+", "/"}), "-", "_"))
+HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
+
+
+def bytes_text(value: bytes) -> str:
+    """`Bytes(68656c6c6f)`: the digits of each (L-5.1.22)."""
+    return f"Bytes({to_hex(value)})"
+
+
+def concat_bytes(a: bytes, b: bytes) -> bytes:
+    """`a + b` under the limit on the size of a String."""
+    if len(a) + len(b) > limits.surely:
+        look()
+        check_bytes_size(len(a) + len(b))
+    return a + b
+
+
+def check_bytes_size(size: int) -> None:
+    """Refuses Bytes of a size before they are made."""
+    if size > limits.string:
+        raise Panic("P103", f"Bytes size limit exceeded: {limits.string} bytes (budget `value_bytes`)")
+
+
+def to_hex(value: bytes) -> str:
+    check_string_size(2 * len(value))
+    return value.hex()
+
+
+def to_base64(value: bytes) -> str:
+    """The standard alphabet, with padding (RFC 4648, section 4)."""
+    check_string_size((len(value) + 2) // 3 * 4)
+    return base64_of(value)
+
+
+def base64_of(value: bytes) -> str:
+    """The same of any size, for what is no String of a program."""
+    from binascii import b2a_base64
+
+    return b2a_base64(value, newline=False).decode("ascii")
+
+
+def to_base64url(value: bytes) -> str:
+    """The alphabet for URLs and file names, without padding (RFC 4648, section 5)."""
+    return to_base64(value).rstrip("=").translate({ord("+"): "-", ord("/"): "_"})
+
+
+def from_hex(text: str) -> bytes | int:
+    """What the digits stand for, or the position of the first that is none, the end where the last is alone."""
+    fault = _first_outside(text, HEX_DIGITS, len(text))
+    if fault is not None:
+        return fault
+    return len(text) if len(text) % 2 else bytes.fromhex(text)
+
+
+def from_base64(text: str) -> bytes | int:
+    """What the text stands for, or the position of the first character that cannot be there. Padding is asked for, other
+    characters and bits that stand for nothing are refused, so that each value has one text."""
+    if len(text) % 4:
+        fault = _first_outside(text, DIGITS, len(text.rstrip("=")))
+        return len(text) if fault is None else fault
+    return _decoded(text, DIGITS, min(2, len(text) - len(text.rstrip("="))))
+
+
+def from_base64url(text: str) -> bytes | int:
+    """As `from_base64`, in the other alphabet; the padding may be left out."""
+    bare = text.rstrip("=") if len(text) % 4 == 0 and not text.endswith("===") else text
+    fault = _first_outside(bare, URL_DIGITS, len(bare))
+    if fault is not None:
+        return fault
+    if len(bare) % 4 == 1:
+        return len(bare)
+    padding = -len(bare) % 4
+    return _decoded(bare.translate({ord("-"): "+", ord("_"): "/"}) + "=" * padding, DIGITS, padding)
+
+
+def _decoded(text: str, digits: frozenset[str], padding: int) -> bytes | int:
+    from binascii import a2b_base64
+
+    fault = _first_outside(text, digits, len(text) - padding)
+    if fault is not None:
+        return fault
+    found = a2b_base64(text)
+    # Bits of the last digit that belong to no byte are 0 in the text of a value.
+    return found if not padding or to_base64(found[-3 + padding :])[-4:] == text[-4:] else len(text) - padding - 1
+
+
+def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
+    """The position of the first character before `end` that is no digit."""
+    for start in range(0, end, BLOCK):
+        look()
+        part = text[start : min(end, start + BLOCK)]
+        if not digits.issuperset(part):
+            return start + next(at for at, sign in enumerate(part) if sign not in digits)
+    return None
+
+
+# ----------------------------------------------------------------
+# Ranges of Int (L-3.1.10, L-5.7.6).
+#
+# Hands on `RangeValue` with the length, membership and order of its elements; `slice_bounds` reads one as a slice.
+
+
+class RangeValue:
+    """`start..end` or `start..=end`; an absent bound is None."""
+
+    __slots__ = ("start", "end", "inclusive")
+    type_name = "Range"
+
+    def __init__(self, start: int | None, end: int | None, inclusive: bool = False) -> None:
+        self.start = start
+        self.end = end
+        self.inclusive = inclusive
+
+    @classmethod
+    def checked(cls, start: Any, end: Any, inclusive: bool) -> RangeValue:
+        """A Range from bounds known at run time: each an Int, or nil where it is open; else P007."""
+        for bound in (start, end):
+            if type(bound) is not int and bound is not None:
+                raise Panic("P007", f"expected Int as a bound of a range, found {typeof(bound)}")
+        return cls(start, end, inclusive)
+
+    def span(self) -> range:
+        """The elements: no start is 0, no end the largest Int, which then belongs to the range (L-5.7.6)."""
+        start = 0 if self.start is None else self.start
+        if self.end is None:
+            return range(start, INT_MAX + 1)
+        return range(start, self.end + 1 if self.inclusive else self.end)
+
+    def length(self) -> int:
+        """Number of elements; a Python int, since a range may hold more than `len` can say."""
+        span = self.span()
+        return max(0, span.stop - span.start)
+
+    def contains(self, value: Any) -> bool:
+        return type(value) is int and value in self.span()
+
+    def slice_bounds(self, length: int) -> tuple[int, int]:
+        """Both ends clamped to 0 … `length`, first not above second (L-5.6.2)."""
+        span = self.span()
+        start = min(max(span.start, 0), length)
+        return start, max(start, min(max(span.stop, 0), length))
+
+    def __repr__(self) -> str:
+        return f"RangeValue({self.start}, {self.end}, {self.inclusive})"
+
+
+# ----------------------------------------------------------------
+# When storage is shared and what a write does about it (V-5.7, L-5.5.2, L-5.5.3).
+#
+# Hands on `share` and `own`. A container with its mark clear is seen through exactly one place, so a write may change it;
+# a marked one is first replaced by a copy of one level whose children are marked. Marks are never cleared: a mark that is
+# no longer needed costs one copy, never a wrong result.
+
+# Kinds without anything inside that a write could reach.
+PLAIN = frozenset({int, float, str, bytes, bool, type(None), NoneOption, RangeValue, Closure})
+# Kinds that carry the mark; struct classes do too.
+CONTAINERS = frozenset({Array, Map, Set, Queue, Stack})
+MARKED = (Struct, *CONTAINERS)
+# Immutable wholes around values that may be containers.
+WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
+
+
+def share(value: Any) -> Any:
+    """Marks `value` as seen through more than one place and returns it; only the top container is touched.
+
+    Handles, errors and tasks pass through: nothing inside them is a place.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind in CONTAINERS or isinstance(value, Struct):
+        value.shared = True
+    elif kind in WRAPPERS:
+        for part in wrapped(value):
+            if type(part) not in PLAIN:
+                _share_inside(value)
+                break
+        else:
+            if kind is not tuple:
+                value.shared = True  # there is nothing in it to mark
+    return value
+
+
+def _share_inside(value: Any) -> None:
+    """Marks the containers a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        wrapper = pending.pop()
+        if id(wrapper) in seen or getattr(wrapper, "shared", False):
+            continue
+        seen.add(id(wrapper))
+        for part in wrapped(wrapper):
+            if type(part) in WRAPPERS:
+                pending.append(part)
+            else:
+                share(part)
+        if type(wrapper) is not tuple:
+            wrapper.shared = True
+
+
+def wrapped(wrapper: Any) -> tuple[Any, ...]:
+    """What a tuple, Some, Ok, Err or enum value holds."""
+    if type(wrapper) is tuple:
+        return wrapper
+    if type(wrapper) is EnumValue:
+        return wrapper.payload or ()
+    return (wrapper.value,)
+
+
+def share_all(values: Iterable[Any]) -> list[Any]:
+    """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
+    elements = list(values)
+    if len(elements) < LARGE:
+        _mark(elements)
+    else:
+        made(len(elements))
+        for at in range(0, len(elements), STRIDE):
+            look()
+            _mark(elements[at : at + STRIDE])
+    return elements
+
+
+def _mark(elements: list[Any]) -> None:
+    kinds = {*map(type, elements)}
+    if not kinds <= PLAIN:
+        if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):
+            for element in elements:
+                element.shared = True
+        else:
+            for element in elements:
+                share(element)
+
+
+def own(value: Any) -> Any:
+    """`value` ready for a write: itself, or its unshared copy of one level when it is shared."""
+    kind = type(value)
+    if kind is Array:
+        return Array(share_all(value.items)) if value.shared else value
+    if kind is Map:
+        if not value.shared:
+            return value
+        share_all(value.items.values())
+        return Map(value.items.copy())
+    if isinstance(value, Struct):
+        if not value.shared:
+            return value
+        copy = value.copied(share, PLAIN)
+        return copy.of_run(value.run) if isinstance(value, Response) else copy
+    if (kind is Set or kind is Queue or kind is Stack) and value.shared:
+        return _collection_copy(value)
+    return value
+
+
+def _collection_copy(value: Any) -> Any:
+    share_all(value.items.values() if type(value) is Set else value.items)
+    return type(value)(value.items.copy())

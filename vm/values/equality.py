@@ -6,21 +6,18 @@ Hands on `equal` and `compare`. Equality walks with an explicit stack and holds 
 from __future__ import annotations
 
 from ..panics import Panic
-from .containers import Array, BoolKey, Map, Queue, Set, Stack
-from .enums import EnumValue
+from .containers import Array, BoolKey, Map, Queue, RangeValue, Set, Stack
 from .errors import ErrorValue
-from .functions import Closure
 from .limits import limits, nesting_too_deep
 from .metering import BLOCK, LARGE, STRIDE, look, paced
-from .ranges import RangeValue
-from .records import Struct
-from .results import Err, Ok, Some
-from .typeof import typeof
+from .objects import Closure, EnumValue, Err, Ok, Some, Struct
+from .types import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
 
 # Elements for which Python's own comparison of lists means the same: no NaN, no Bool that would equal an Int.
 SIMPLE = frozenset({int, str, bytes})

@@ -7,16 +7,16 @@ One row per family; checker, patterns, catch clauses and the reference page read
 from __future__ import annotations
 
 from ..panics import Panic
-from .sharing import share
-from .typeof import typeof
+from .containers import share
+from .types import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .descriptors import Descriptor
-    from .results import Way
+    from .objects import Way
+    from .types import Descriptor
 
 
 _STRING: Descriptor = ("nilable", ("string",))

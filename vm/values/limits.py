@@ -1,9 +1,4 @@
-"""The size limits of G-6.1 that values and built-ins hold to.
-
-Hands on `limits`, one settings object; the machine sets the String size of its run for each slice and
-puts back the one before; `with_strings_of` does so for work outside of a slice.
-A producer asks here before it allocates, so a refusal costs nothing (G-6.3).
-"""
+"""The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to."""
 
 from __future__ import annotations
 
@@ -17,6 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn, TypeVar
 
+
+# ----------------------------------------------------------------
+# The size limits of G-6.1 that values and built-ins hold to.
+#
+# Hands on `limits`, one settings object; the machine sets the String size of its run for each slice and
+# puts back the one before; `with_strings_of` does so for work outside of a slice.
+# A producer asks here before it allocates, so a refusal costs nothing (G-6.3).
+
+if TYPE_CHECKING:
     T = TypeVar("T")
 
 LONGEST_STRING = 16 * 1024 * 1024
@@ -126,3 +130,50 @@ def join(separator: str, parts: list[str]) -> str:
     if size * 4 > limits.surely:
         check_string_size(sum(map(utf8_size, parts)) + utf8_size(separator) * max(0, len(parts) - 1))
     return separator.join(parts)
+
+
+# ----------------------------------------------------------------
+# Bounds and number forms shared by everything that handles Int and Float (L-3.1.1, L-5.1.2).
+#
+# Hands on the Int bounds, the text of a Float and the saturating way from Float to Int.
+
+INT_MIN = -(2**63)
+INT_MAX = 2**63 - 1
+
+
+def positional(digits: str) -> str:
+    """`repr` of a finite float rewritten without exponent."""
+    if "e" not in digits:
+        return digits
+    mantissa, exponent = digits.split("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    point = len(whole) + int(exponent)
+    all_digits = whole + fraction
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{all_digits}"
+    return f"{sign}{all_digits.ljust(point, '0')[:point]}.{all_digits[point:] or '0'}"
+
+
+def float_text(value: float) -> str:
+    """Shortest digits that read back equal, never an exponent, no fraction when integral (L-5.1.2)."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    return positional(repr(value)).removesuffix(".0")
+
+
+def float_literal(value: float) -> str:
+    """As `float_text`, with `.0` when integral, so that it reads back as a Float (L-5.1.19)."""
+    text = float_text(value)
+    return text + ".0" if text.lstrip("-").isdigit() else text
+
+
+def to_int(value: float) -> int:
+    """Truncated toward zero, saturated, NaN is 0 (L-3.5.1)."""
+    if value != value:
+        return 0
+    if value >= 2.0**63:
+        return INT_MAX
+    return INT_MIN if value < -(2.0**63) else int(value)

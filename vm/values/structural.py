@@ -6,20 +6,17 @@ hashes a bounded part of the value and compares whole values with `equal`.
 
 from __future__ import annotations
 
-from .containers import FALSE_KEY, TRUE_KEY, Array, Map, Queue, Set, Stack
-from .enums import EnumValue
+from .containers import FALSE_KEY, TRUE_KEY, Array, Map, Queue, RangeValue, Set, Stack
 from .equality import equal
 from .errors import ErrorValue
-from .functions import Closure
 from .limits import nesting_too_deep
-from .ranges import RangeValue
-from .records import Struct
-from .results import Err, Ok, Some
+from .objects import Closure, EnumValue, Err, Ok, Some, Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
+
 
 # Parts of one value that its hash looks at: enough to tell values apart, so few that no value is costly.
 HASHED_PARTS = 256

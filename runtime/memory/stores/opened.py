@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 
-from ..errors import store_failed
+from ...host import full_text
+from ..entries import MemoryFailure, store_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    from ..entries import Key
     from .protocol import Store
     from .thread import StoreThread
+
 
 FILE = os.path.join(".concerto", "memory.db")
 
@@ -55,7 +58,6 @@ class OpenStores:
 
             return VolatileStore()
         if name in self.given:
-            from .of_host import HostStore
 
             store = HostStore(name, self.given[name])
             return self._remote(name, store, lambda: store) if store.blocking else store
@@ -91,3 +93,33 @@ class OpenStores:
             if name not in self.given:
                 store.close()
         self.open.clear()
+
+
+# ----------------------------------------------------------------
+# A store that the host brings, behind a border (M-8.6): what its methods raise is an Err `Store`, not the end of the session.
+#
+# Hands on `HostStore`.
+
+
+class HostStore:
+    """Has the optional methods that the store has. `keys` is read to its end at once: it may fail on the way."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self.name = name
+        self.store = store
+        self.blocking = store.blocking
+
+    def __getattr__(self, method: str) -> Any:
+        call = getattr(self.store, method)
+        return lambda *given, **named: self._guarded(lambda: call(*given, **named))
+
+    def keys(self, prefix: Key) -> Iterator[Key]:
+        return iter(self._guarded(lambda: list(self.store.keys(prefix))))
+
+    def _guarded(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        except MemoryFailure:
+            raise
+        except Exception as error:
+            raise store_failed(self.name, full_text(error)) from error

@@ -13,15 +13,15 @@ from socket import SHUT_RDWR, socket
 from threading import RLock
 from time import monotonic, time
 
-from ..errors import store_failed
-from .indexes import Indexes
+from ..entries import store_failed
 from .operations import LONGEST_CONNECT
-from .sql import NAMES, TABLES, SqlStore
+from .sql import NAMES, TABLES, Indexes, SqlStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
+
 
 # Creating tables is not safe against another session that creates them at the same moment.
 CREATING = "SELECT pg_advisory_xact_lock(1129270851)"
@@ -37,7 +37,7 @@ class PostgresStore(SqlStore):
         try:
             import psycopg
         except ImportError:
-            from ...extras import install_advice
+            from ...errors import install_advice
 
             raise store_failed(name, f"psycopg is not installed: {install_advice('postgres')}") from None
         self.name = name

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol, TypeAlias
 
-    from ..entries import Entry, Turn, ViewState
-    from ..facts import Fact
-    from ..keys import Key
-    from ..observations import Observation
+    from ..entries import Entry, Key, Turn, ViewState
+    from ..facts import Fact, Observation
 
     Write: TypeAlias = tuple[Key, int, "Batch"]
     """Key, expected version, change."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from threading import Lock
 from weakref import WeakKeyDictionary
 
-from ..errors import store_failed
+from ..entries import store_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .protocol import Store
     from .thread import StoreThread
+
 
 CHANGES = frozenset(("commit", "keep", "swap", "touch", "remove", "expire", "acquire", "release"))
 _calls: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()

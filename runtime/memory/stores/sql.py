@@ -6,41 +6,351 @@ A store of a kind says how to connect, begin and translate its driver's errors. 
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from json import dumps, loads
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from os import urandom
+from zlib import compress, decompressobj
+from zlib import error as ZlibError
+
 from ....vm.values.metering import FEW, paced
-from ..errors import MemoryFailure, conflict, corrupt, newer_version
-from ..facts import PERSISTENT, said_by, touched
-from ..keys import decode, encode, shown
-from .indexes import NAMED, NOTES, Indexes, first_change
+from ...records import Msg
+from ..entries import (
+    DAMAGED,
+    WAY_OUT,
+    Entry,
+    MemoryFailure,
+    Turn,
+    ViewState,
+    conflict,
+    corrupt,
+    decode,
+    encode,
+    message_of,
+    newer_version,
+    part_json,
+    part_of,
+    shown,
+)
+from ..fact_index import FactIndex
+from ..facts import PERSISTENT, Fact, Observation, fact_of, observation_of, said_by, touched
 from .protocol import Head
-from .rows import (
-    damage_at,
-    entry_of_row,
-    entry_row,
-    fact_of_row,
-    fact_row,
-    head_of,
-    note_of,
-    seen_of_row,
-    seen_row,
-    turn_of_row,
-    turn_row,
-    view_of_row,
-    view_row,
-)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from ..entries import Entry, Turn, ViewState
-    from ..fact_index import FactIndex
-    from ..facts import Fact
-    from ..keys import Key
-    from ..observations import Observation
-    from .indexes import Note
+    from ..entries import Key
     from .protocol import Batch, Write
+
+
+# ----------------------------------------------------------------
+# Indexes of the facts of a store's keys, a few at a time, which follow what others write (M-14.4).
+#
+# A store notes with each change of the facts of a key its number, one more than that before, and which facts it changed; the
+# newest notes only. A reader asks for those since the change it knows, that one included: when it is no longer there, or does
+# not
+# lead to the newest, the facts are read anew.
+
+if TYPE_CHECKING:
+    Note = tuple[int, str | None]
+    """The number of a change, and the numbers of its facts between blanks; None when all may be others."""
+
+KEPT = 64
+NOTES = 256
+"""Changes that are noted: who missed more reads anew."""
+NAMED = 1_000
+"""Facts a note names: of a change of more it says that all may be others."""
+NEVER, NONE = -1, 0
+"""Nothing was read yet; there was no note."""
+
+
+def first_change() -> int:
+    """Of a key: at random, so that no key that was removed and written again is taken for what it was."""
+    return int.from_bytes(urandom(6), "big") + 1
+
+
+def changed_facts(notes: Sequence[Note], since: int) -> set[int] | None:
+    """By changes after that one, which is the first of the notes; None when the notes do not say."""
+    if since == NONE and not notes:
+        return set()
+    if since <= NONE or [number for number, _ in notes] != list(range(since, since + len(notes))) or not notes:
+        return None
+    after = [facts for _, facts in notes[1:]]
+    return None if None in after else {int(one) for facts in after if facts for one in facts.split()}
+
+
+class Indexes:
+    """By key. `notes`: of a key, from a number on, in order; `read`: the facts of a key with these numbers, or all."""
+
+    __slots__ = ("_held", "_notes", "_read")
+
+    def __init__(
+        self, notes: Callable[[Key, int], Sequence[Note]], read: Callable[[Key, Sequence[int] | None], list[Fact]]
+    ) -> None:
+        self._held: dict[Key, FactIndex] = {}
+        self._notes = notes
+        self._read = read
+
+    def of(self, key: Key) -> FactIndex:
+        """Of one state of the facts: read on until nobody changed them meanwhile."""
+        held = self._held.get(key)
+        if held is None:
+            if len(self._held) >= KEPT:
+                del self._held[next(iter(self._held))]
+            held = self._held[key] = FactIndex(stamp=NEVER)
+        while True:
+            notes = self._notes(key, max(held.stamp, NONE))
+            newest = notes[-1][0] if notes else NONE
+            numbers = changed_facts(notes, held.stamp)
+            if numbers is None:
+                held.reconcile(self._read(key, None), newest)
+            elif newest != held.stamp:
+                facts = self._read(key, sorted(numbers))
+                held.change(facts, numbers.difference(fact.id for fact in facts))
+                held.stamp = newest
+            else:
+                return held
+
+    def known(self, key: Key) -> FactIndex | None:
+        """As of its change, where one was noted; nothing is read."""
+        held = self._held.get(key)
+        return held if held is not None and held.stamp > NONE else None
+
+    def follow(self, key: Key, change: int | None, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+        """A change by this handle, which is stored. When somebody else's came before it, both are read."""
+        held = self._held.get(key)
+        if held is not None and change is not None and held.stamp == change - 1:
+            held.change(facts, gone)
+            held.stamp = change
+
+    def follow_commit(self, key: Key, change: int | None, batch: Batch) -> None:
+        if batch.facts_anew:
+            self.drop(key)
+        self.follow(key, change, batch.facts, batch.gone)
+
+    def drop(self, key: Key) -> None:
+        self._held.pop(key, None)
+
+
+# ----------------------------------------------------------------
+# How entries, turns and view states stand in columns: what SQL stores share (M-8).
+#
+# Texts are bytes, since a String may hold what a text column refuses. Parts of at least 1 KiB may be deflated (M-8.8); every
+# reader reads both. What a row holds is checked when it is read: nobody knows who wrote it (G-12.10).
+
+PLAIN, DEFLATED = b"j", b"z"
+WORTH_DEFLATING = 1024
+LARGEST_PARTS = 1 << 28
+"""Bytes that deflated parts may have when they are inflated."""
+MOST = 1 << 53
+"""Below it are the numbers of a store: every kind of store, and JSON, keeps them apart."""
+ROLES = frozenset(("system", "user", "assistant", "tool"))
+ORIGINS = frozenset(("program", "user", "model", "tool", "host"))
+WRONG = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ZlibError)
+"""What decoding raises for what nobody has encoded."""
+ONE_TEXT = '[{"kind":"text","text":"'
+
+
+def encode_parts(entry: Entry, deflate: bool) -> bytes:
+    held = dumps([part_json(part) for part in entry.parts], separators=(",", ":"), ensure_ascii=False)
+    data = held.encode("utf-8", "surrogatepass")
+    if deflate and len(data) >= WORTH_DEFLATING:
+        smaller = compress(data)
+        if len(smaller) < len(data):
+            return DEFLATED + smaller
+    return PLAIN + data
+
+
+def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
+    return (
+        entry.seq, entry.turn, entry.run, entry.by, entry.role, encode_parts(entry, deflate), entry.origin, int(entry.pinned),
+        entry.tokens, entry.at,
+    )  # fmt: skip
+
+
+class damage_at:
+    """What does not decode within is Corrupt, and the message says where it is and the way out. `place` gives that when it is
+    needed, since every read passes here."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Callable[[], str]) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, MemoryFailure):
+            if error.variant == "Corrupt":
+                raise corrupt(f"{self.place()}: {error.message.removeprefix(DAMAGED)}; {WAY_OUT}") from None
+        elif isinstance(error, WRONG):
+            raise corrupt(f"{self.place()}: a row does not decode; {WAY_OUT}") from None
+
+
+def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
+    """A note of changed facts: its number, the numbers of the facts."""
+    named = facts is None or (type(facts) is str and all(map(str.isdecimal, facts.split())))
+    if type(number) is not int or not 0 < number < MOST or not named:
+        raise corrupt("a note of changed facts does not decode")
+    return number, facts
+
+
+def head_of(values: Sequence[Any]) -> Head:
+    """Corrupt for what no commit has made."""
+    version, following, turns, length, _, _ = values = tuple(values)
+    if any(type(value) is not int or not 0 <= value < MOST for value in values):
+        raise corrupt("the row of the log holds what is no count")
+    if length > following or (not version and (following or turns or length)):
+        raise corrupt("the counts of the log contradict each other")
+    return Head(*values)
+
+
+def entry_of_row(row: Sequence[Any]) -> Entry:
+    seq, turn, run, by, role, parts, origin, pinned, tokens, at = row
+    try:
+        if type(parts) is not bytes:
+            raise ValueError
+        held = (_inflated(parts) if parts[:1] == DEFLATED else parts[1:]).decode("utf-8", "surrogatepass")
+        text = _only_text(held) if role != "tool" else None
+        if text is not None:
+            found = Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at)
+        else:
+            message, opaque = message_of(role, [part_of(part) for part in loads(held)])
+            found = Entry(
+                seq, turn, message, run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at, opaque=opaque
+            )
+    except WRONG:
+        raise corrupt(f"entry {seq} does not decode") from None
+    return check_entry(found)
+
+
+def check_entry(entry: Entry) -> Entry:
+    """Itself. Corrupt for what no commit has stored."""
+    seq, turn, tokens, at, run, by = entry.seq, entry.turn, entry.tokens, entry.at, entry.run, entry.by
+    if not (
+        type(seq) is int and type(turn) is int and type(tokens) is int and type(at) is int
+        and 0 <= turn < MOST and 0 <= seq < MOST and 0 <= tokens < MOST and 0 <= at < MOST
+        and (run is None or type(run) is str) and (by is None or type(by) is str)
+        and entry.message.role in ROLES and entry.origin in ORIGINS
+    ):  # fmt: skip
+        raise corrupt(f"entry {seq} is malformed")
+    return entry
+
+
+def _inflated(parts: bytes) -> bytes:
+    inflating = decompressobj()
+    data = inflating.decompress(parts[1:], LARGEST_PARTS)
+    if not inflating.eof:
+        raise ValueError("cut off, or larger than parts may be")
+    return data
+
+
+def _only_text(held: str) -> str | None:
+    """Of a message that is one text, as nearly all are, and is written as `encode_parts` does it."""
+    if not held.startswith(ONE_TEXT):
+        return None
+    text, end = scanstring(held, len(ONE_TEXT))
+    return text if held[end:] == "}]" else None
+
+
+def turn_row(turn: Turn) -> tuple[Any, ...]:
+    return (turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, dumps(turn.meta, sort_keys=True))
+
+
+def turn_of_row(row: Sequence[Any]) -> Turn:
+    turn, run, by, at, tokens_in, tokens_out, meta = row
+    try:
+        held = loads(meta)
+        if type(meta) is not str or type(held) is not dict:
+            raise ValueError
+    except WRONG:
+        raise corrupt(f"the meta of turn {turn} does not decode") from None
+    return check_turn(Turn(turn, run=run, by=by, at=at, tokens_in=tokens_in, tokens_out=tokens_out, meta=held))
+
+
+def check_turn(turn: Turn) -> Turn:
+    """Itself. Corrupt for what no commit has stored."""
+    counts = (turn.turn, turn.at, turn.tokens_in, turn.tokens_out)
+    if any(type(count) is not int or not 0 <= count < MOST for count in counts) or type(turn.meta) is not dict:
+        raise corrupt(f"turn {turn.turn} is malformed")
+    if any(text is not None and type(text) is not str for text in (turn.run, turn.by)):
+        raise corrupt(f"turn {turn.turn} is malformed")
+    return turn
+
+
+def view_row(state: ViewState) -> tuple[Any, ...]:
+    return (state.name, state.cut, state.text.encode("utf-8", "surrogatepass"), state.upto, state.folded, state.folded_at)
+
+
+def view_of_row(row: Sequence[Any]) -> ViewState:
+    name, cut, text, upto, folded, folded_at = row
+    try:
+        if type(text) is not bytes:
+            raise ValueError
+        return check_view(ViewState(name, cut, text.decode("utf-8", "surrogatepass"), upto, folded, folded_at))
+    except WRONG:
+        raise corrupt(f"the view {name!r} does not decode") from None
+
+
+def check_view(state: ViewState) -> ViewState:
+    """Itself. Corrupt for what no commit has stored."""
+    counts = (state.cut, state.upto, state.folded, state.folded_at)
+    if any(type(count) is not int or not -1 <= count < MOST for count in counts) or type(state.name) is not str:
+        raise corrupt(f"the view {state.name!r} is malformed")
+    if type(state.text) is not str:
+        raise corrupt(f"the view {state.name!r} is malformed")
+    return state
+
+
+def fact_row(fact: Fact) -> tuple[bytes, bytes]:
+    """Its name and all of it, a vector too; a persistent fact has no task."""
+    held = fact.as_json()
+    if fact.vector is not None:
+        label, vector = fact.vector
+        held["vector"] = [label, b64encode(vector).decode()]
+    data = dumps(held, separators=(",", ":"), ensure_ascii=False)
+    return fact.name.encode("utf-8", "surrogatepass"), data.encode("utf-8", "surrogatepass")
+
+
+def fact_of_row(data: bytes) -> Fact:
+    try:
+        if type(data) is not bytes:
+            raise ValueError
+        held = loads(data.decode("utf-8", "surrogatepass"))
+        vector = held.pop("vector", None)
+        fact = fact_of(held)
+        if any(not 0 <= number < MOST for number in (fact.id, fact.created, fact.accessed, fact.refreshed)):
+            raise ValueError
+        if vector is not None:
+            label, held = vector
+            fact.vector = (label, b64decode(held, validate=True))
+            if type(label) is not str or len(fact.vector[1]) % 4:
+                raise ValueError
+        return fact
+    except WRONG:
+        raise corrupt("a fact does not decode") from None
+
+
+def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
+    """Topic, number, all of it."""
+    data = dumps(one.as_json(), separators=(",", ":"), ensure_ascii=False)
+    return one.topic.encode("utf-8", "surrogatepass"), one.n, data.encode("utf-8", "surrogatepass")
+
+
+def seen_of_row(data: bytes) -> Observation:
+    try:
+        if type(data) is not bytes:
+            raise ValueError
+        return observation_of(loads(data.decode("utf-8", "surrogatepass")))
+    except WRONG:
+        raise corrupt("an observation does not decode") from None
+
+
+# ----------------------------------------------------------------
 
 FORMAT = 4
 """1 had no notes of changed facts, 2 no state of providers in entries."""

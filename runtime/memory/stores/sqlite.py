@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from threading import RLock
 from time import monotonic, sleep, time
 
-from ..errors import MemoryFailure, corrupt, store_failed
-from .file_systems import is_on_network
-from .indexes import Indexes
+from ..entries import MemoryFailure, corrupt, store_failed
 from .operations import LONGEST_WAIT
-from .sql import FORMAT, NAMES, TABLES, SqlStore
+from .sql import FORMAT, NAMES, TABLES, Indexes, SqlStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,32 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .thread import StoreThread
+
+
+# ----------------------------------------------------------------
+# Whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12).
+
+NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.glusterfs", "davfs")
+MOUNTS = "/proc/self/mounts"
+
+
+def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
+    """By the longest mount point above the folder; where the system keeps no such table nothing is refused."""
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as table:
+            rows = [line.split() for line in table]
+    except OSError:
+        return False
+    real = os.path.join(os.path.realpath(folder), "")
+    best = ("", "")
+    for row in rows:
+        point = os.path.join(row[1].encode().decode("unicode_escape"), "")
+        if real.startswith(point) and len(point) >= len(best[0]):
+            best = (point, row[2])
+    return best[1] in NETWORK
+
+
+# ----------------------------------------------------------------
 
 BUSY_MS = int(LONGEST_WAIT * 1000)
 RESTS = (0.001, 0.002, 0.005, 0.01, 0.02)
@@ -282,3 +308,50 @@ def _put(new: str, path: str) -> None:
 
 def _is_busy(error: sqlite3.OperationalError) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+# ----------------------------------------------------------------
+# Who holds a lease between processes: a name that tells whether its process still lives (M-8.13).
+#
+# A process that was killed gives no lease back. On Linux its name says machine, process and when that began, so that others on
+# the
+# same machine need not wait for the lease to end; elsewhere nothing is known of it.
+
+PROC = Path("/proc")
+STATE, BEGUN = 0, 19
+"""Places in /proc/PID/stat behind the name of the program (proc(5): fields 3 and 22)."""
+
+
+def owner_name() -> str:
+    """Unique, of this process."""
+    number = os.getpid()
+    return f"{_machine()}/{number}/{_begun(number) or ''}/{os.urandom(8).hex()}"
+
+
+def has_died(owner: str) -> bool:
+    """Whether its process is known to be over."""
+    machine, _, rest = owner.partition("/")
+    number, _, rest = rest.partition("/")
+    begun = rest.partition("/")[0]
+    if not begun or not number.isdecimal() or machine != _machine():
+        return False
+    return _begun(int(number)) != begun
+
+
+@cache
+def _machine() -> str:
+    """This start of this machine, and where its process numbers count; "" where that cannot be told."""
+    try:
+        boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}-{os.readlink(PROC / 'self/ns/pid')}"
+    except OSError:
+        return ""
+
+
+def _begun(number: int) -> str | None:
+    """When a process began, in the machine's own count; None for one that is over."""
+    try:
+        fields = (PROC / str(number) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[STATE] in "ZX" else fields[BEGUN]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+
 PARTING = 0.03
 """Seconds that a cancelled operation has to come out of its wait; then its thread is left to end by itself."""
 

@@ -2,22 +2,448 @@
 
 from __future__ import annotations
 
-from ..errors import conflict
-from ..keys import encode
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from itertools import islice
+from operator import attrgetter
+
+from ....vm.values.metering import STRIDE, look
+from ...records import Msg
+from ..entries import Entry, conflict, count_message, encode
+from ..facts import EPHEMERAL
 from .protocol import Head
-from .volatile_log import VolatileLog, index_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
+    from typing import Any
 
-    from ..entries import Entry, Turn, ViewState
+    from ..changes import Draft
+    from ..entries import Key, Turn, ViewState
     from ..fact_index import FactIndex
-    from ..facts import Fact
-    from ..keys import Key
-    from ..observations import Observation
-    from .protocol import Write
+    from ..facts import Fact, Observation
+    from .protocol import Batch, Write
 
+
+# ----------------------------------------------------------------
+# What has changed in a volatile log since it was last written down (M-14.6).
+#
+# Entries are numbered, so those from a floor on are new; of what stands by name or number it is known whether it was there when
+# the log was last written, so that what came and left again is forgotten, and news are never larger than the log was and is.
+
+if TYPE_CHECKING:
+    Touched = dict[Any, bool]
+
+
+class News:
+    """Of entries: those from `floor` on are others than were written; of those before, `gone` have left, and `pins` are pinned or
+    not, now. Of turn records, view states, facts and observations: what was `touched`, with whether it was written."""
+
+    __slots__ = ("floor", "gone", "pins", "turns", "views", "facts", "seen")
+
+    def __init__(self, floor: int) -> None:
+        self.floor = floor
+        self.gone: set[int] = set()
+        self.pins: dict[int, bool] = {}
+        self.turns: Touched = {}
+        self.views: Touched = {}
+        self.facts: Touched = {}
+        self.seen: Touched = {}
+
+    def entries_left(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if entry.seq < self.floor:
+                self.gone.add(entry.seq)
+                self.pins.pop(entry.seq, None)
+
+    def pinned(self, seq: int, on: bool) -> None:
+        if seq < self.floor:
+            self.pins[seq] = on
+
+    def goes_on_from(self, seq: int) -> None:
+        """Numbers from there on are given again (M-6.18)."""
+        if seq < self.floor:
+            self.floor = seq
+            self.gone = {number for number in self.gone if number < seq}
+            self.pins = {number: on for number, on in self.pins.items() if number < seq}
+
+
+def came(touched: Touched, keys: Iterable[Any], there: Container[Any]) -> None:
+    """`there`: what stood there before they came."""
+    for key in keys:
+        if key not in touched:
+            touched[key] = key in there
+
+
+def left(touched: Touched, keys: Iterable[Any], there: Container[Any]) -> None:
+    """`there`: what stands there before they leave."""
+    for key in keys:
+        if touched.setdefault(key, key in there) is False:
+            del touched[key]
+
+
+def split(touched: Touched, there: Container[Any]) -> tuple[list[Any], list[Any]]:
+    """What stands there now, and what was written and has left."""
+    return [key for key in touched if key in there], [key for key, written in touched.items() if written and key not in there]
+
+
+# ----------------------------------------------------------------
+# The volatile log of one key (M-8.1).
+#
+# Unpinned entries stand in a list whose front is given up lazily, pinned ones beside it, so that an append and an eviction cost
+# the same at any length (M-14.1).
+
+SEQ = attrgetter("seq")
+TURN = attrgetter("turn")
+
+
+class VolatileLog:
+    """The log of one key.
+
+    `noted` is the fast lane of direct appends to a memory without steps, which count themselves in `fresh`: role, content and
+    time in seconds are only put down. The first other use makes the entries. With `bound` the notes themselves are cut at the
+    front, as retention would do it.
+    `news`: what is to be written down next, when somebody writes, who finds the log in `changed` by its `key` then.
+    """
+
+    __slots__ = (
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "passing", "noted", "fresh",
+        "key", "news", "changed", "_messages", "_calls", "_index",
+    )  # fmt: skip
+
+    def __init__(self, key: Key, bound: int | None = None) -> None:
+        self.key = key
+        self.bound = bound
+        self.news: News | None = None
+        self.changed: dict[Key, VolatileLog] | None = None
+        self._empty()
+
+    def written(self, changed: dict[Key, VolatileLog]) -> None:
+        """All of it stands somewhere: from now on what changes is noted."""
+        self.settle()
+        self.news = News(self.stored.next)
+        self.changed = changed
+
+    def change(self) -> None:
+        """Something of it is about to be another than was written."""
+        if self.changed is not None:
+            self.changed[self.key] = self
+
+    def reset(self) -> None:
+        self.settle()
+        self.change()
+        if self.news is not None:
+            self._all_left(self.news)
+            left(self.news.facts, list(self.facts), self.facts)
+            left(self.news.seen, list(self.seen), self.seen)
+        self._empty()
+
+    def _all_left(self, news: News) -> None:
+        """But facts and observations."""
+        news.goes_on_from(0)
+        left(news.turns, list(self.rows), self.rows)
+        left(news.views, list(self.states), self.states)
+
+    def _empty(self) -> None:
+        self.stored = Head()
+        self.start = 0  # entries of `plain` before it have left
+        self.plain: list[Entry] = []
+        self.pinned: list[Entry] = []
+        self.rows: dict[int, Turn] = {}
+        self.runs: dict[str, int] = {}
+        self.states: dict[str, ViewState] = {}
+        self.noted: deque[tuple[str, str, float]] = deque(maxlen=self.bound)
+        self.fresh = 0  # notes since the last settling, those cut off included
+        self._messages: list[Msg] | None = None
+        self._calls = False
+        self.facts: dict[int, Fact] = {}
+        self.seen: dict[tuple[str, int], Observation] = {}
+        self._index: FactIndex | None = None
+        self.passing: set[int] = set()  # numbers of ephemeral facts
+
+    def settle(self) -> None:
+        """Notes become entries, each a turn of its own."""
+        if not self.fresh:
+            return
+        head = self.stored
+        seq, turn = head.next + self.fresh - len(self.noted), head.turns + self.fresh - len(self.noted)
+        made: list[Entry] = []
+        tokens = 0
+        notes = enumerate(self.noted)
+        while len(made) < len(self.noted):
+            look()
+            for number, (role, content, at) in islice(notes, STRIDE):
+                message = Msg(role, content)
+                counted = count_message(message)
+                tokens += counted
+                made.append(Entry(seq + number, turn + number, message, tokens=counted, at=int(at * 1000)))
+        self.stored = Head(
+            head.version + self.fresh, head.next + self.fresh, head.turns + self.fresh, head.length + len(made),
+            head.tokens + tokens, made[-1].at,
+        )  # fmt: skip
+        self.noted.clear()
+        self.fresh = 0
+        self._messages = None
+        self.plain += made
+        self._cut_front()
+
+    def _cut_front(self) -> None:
+        """Retention of the base form (M-4.2): whole units, never the newest."""
+        head = self.stored
+        if self.bound is None or head.length <= self.bound:
+            return
+        newest = len(self.plain) - 1
+        while newest > self.start and self.plain[newest].message.role == "tool":
+            newest -= 1
+        end = max(min(self.start + head.length - self.bound, newest), self.start)
+        if end == len(self.plain):
+            return
+        while self.plain[end].message.role == "tool":
+            end += 1
+        over = self.plain[self.start : end]
+        kept = None if self.pinned else self._messages
+        self._drop(over)
+        if kept is not None:
+            del kept[: len(over)]
+            self._messages = kept
+        tokens = head.tokens - sum(entry.tokens for entry in over)
+        self.stored = Head(head.version, head.next, head.turns, head.length - len(over), tokens, head.touched)
+
+    def add(self, drafts: Sequence[Draft], turn: Turn | None, at: int) -> bool:
+        """The commit of unpinned messages to a memory without steps; False when the run is stored already."""
+        if turn is not None and turn.run in self.runs:
+            return False
+        self.settle()
+        self.change()
+        head = self.stored
+        tokens = 0
+        run = None if turn is None else turn.run
+        for seq, draft in enumerate(drafts, head.next):
+            counted = draft.tokens or count_message(draft.message)
+            tokens += counted
+            self.plain.append(
+                Entry(seq, head.turns, draft.message, run=run, by=draft.by, origin=draft.origin, tokens=counted, at=at)
+            )
+        count = len(drafts)
+        if turn is not None:
+            turn.turn = head.turns
+            self._record(turn)
+        self.stored = Head(head.version + 1, head.next + count, head.turns + 1, head.length + count, head.tokens + tokens, at)
+        if self._messages is not None:
+            self._messages += [draft.message for draft in drafts]
+            self._calls = self._calls or any(draft.message.calls for draft in drafts)
+        self._cut_front()
+        return True
+
+    def limit(self, bound: int) -> None:
+        """From now on; what is there already leaves with the next note."""
+        self.settle()
+        self.bound = bound
+        self.noted = deque(maxlen=bound)
+
+    # ------------------------------------------------------------ reading
+
+    def is_blank(self) -> bool:
+        """As one that was never used."""
+        return not (self.facts or self.seen or self.head().version)
+
+    def head(self) -> Head:
+        self.settle()
+        return self.stored
+
+    def messages(self) -> list[Msg]:
+        """All messages in order; made once per change."""
+        self.settle()
+        if self._messages is None:
+            self._messages = [entry.message for entry in self.range(-1, None, None, False, None)]
+            self._calls = any(message.calls for message in self._messages)
+        return self._messages
+
+    def holds_calls(self) -> bool:
+        """Whether any message has tool calls, or had since the messages were last made."""
+        self.messages()
+        return self._calls
+
+    def range(self, after: int, before: int | None, limit: int | None, newest: bool, pinned: bool | None) -> list[Entry]:
+        self.settle()
+        plain = [] if pinned is True else _slice(self.plain, self.start, after, before, limit, newest)
+        if pinned is False or not self.pinned:
+            return plain
+        both = sorted([*plain, *_slice(self.pinned, 0, after, before, limit, newest)], key=SEQ)
+        if limit is None:
+            return both
+        return both[max(0, len(both) - limit) :] if newest else both[:limit]
+
+    # ------------------------------------------------------------ changing
+
+    def apply(self, batch: Batch) -> None:
+        """Cannot fail: everything was checked before."""
+        self.settle()
+        self.change()
+        news = self.news
+        if batch.everything:
+            if news is not None:
+                self._all_left(news)
+            self.plain, self.pinned, self.start = [], [], 0
+            self.rows, self.runs, self.states = {}, {}, {}
+        else:
+            self._drop(batch.evict)
+        if news is not None:
+            news.goes_on_from(batch.head.next)
+            came(news.views, [state.name for state in batch.views], self.states)
+        for seq, on in batch.pins.items():
+            self._set_pinned(seq, on)
+        for entry in batch.entries:
+            if entry.pinned:
+                insort(self.pinned, entry, key=SEQ)
+            else:
+                self.plain.append(entry)
+        for turn in batch.turns:
+            self._record(turn)
+        for state in batch.views:
+            self.states[state.name] = state
+        self.stored = batch.head
+        self._messages = None
+        if batch.has_facts:
+            if batch.facts_anew:
+                self.keep((), list(self.facts), (), list(self.seen))
+            self.keep(batch.facts, batch.gone, batch.seen, batch.unseen)
+
+    def change_into(self, batch: Batch, turns: Sequence[int], views: Sequence[str]) -> None:
+        """`apply`, where records of turns and states of views leave first."""
+        for number in turns:
+            self.drop_row(number)
+        for name in views:
+            del self.states[name]
+        self.apply(batch)
+
+    def become(self, other: VolatileLog) -> None:
+        """Hold what the other one holds, which stays as it is."""
+        self._empty()
+        other.settle()
+        self.stored, self.plain, self.pinned = other.stored, other.plain[other.start :], other.pinned.copy()
+        self.rows, self.runs, self.states = other.rows.copy(), other.runs.copy(), other.states.copy()
+        self.facts, self.seen, self.passing = other.facts.copy(), other.seen.copy(), other.passing.copy()
+
+    def keep(
+        self,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        self.change()
+        if self.news is not None:
+            left(self.news.facts, gone, self.facts)
+            left(self.news.seen, unseen, self.seen)
+        for number in gone:
+            self.facts.pop(number, None)
+            self.passing.discard(number)
+        for place in unseen:
+            self.seen.pop(place, None)
+        if self.news is not None:
+            came(self.news.facts, [fact.id for fact in facts], self.facts)
+            came(self.news.seen, [one.place for one in seen], self.seen)
+        self.facts.update((fact.id, fact) for fact in facts)
+        self.passing.update(fact.id for fact in facts if fact.tier == EPHEMERAL)
+        if self._index is not None:
+            self._index.change([fact for fact in facts if fact.tier != EPHEMERAL], gone)
+        self.seen.update((one.place, one) for one in seen)
+
+    def index(self) -> FactIndex:
+        """Of facts that outlive a turn, made when it is first asked for."""
+        if self._index is None:
+            self._index = index_of([fact for fact in self.facts.values() if fact.tier != EPHEMERAL])
+        return self._index
+
+    def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
+        """Conflict for a number or a place that somebody else has taken."""
+        for fact in facts:
+            held = self.facts.get(fact.id)
+            if held is not None and fact.id not in gone and held.name != fact.name:
+                raise conflict(fact.id, held.id)
+        for one in seen:
+            if one.place in self.seen and one.place not in unseen:
+                raise conflict(one.n, one.n + 1)
+
+    def _record(self, turn: Turn) -> None:
+        if self.news is not None:
+            came(self.news.turns, (turn.turn,), self.rows)
+        self.rows[turn.turn] = turn
+        if turn.run is not None:
+            self.runs[turn.run] = turn.turn
+
+    def _drop(self, gone: Sequence[Entry]) -> None:
+        """From the front at no cost; from elsewhere by making the lists anew."""
+        if self.news is not None:
+            self.news.entries_left(gone)
+        at = self.start
+        for entry in gone:
+            if at == len(self.plain) or self.plain[at].seq != entry.seq:
+                break
+            at += 1
+        front = at - self.start == len(gone)
+        if front:
+            self.start = at
+            if at > 32 and at * 2 > len(self.plain):
+                del self.plain[:at]
+                self.start = 0
+        else:
+            seqs = {entry.seq for entry in gone}
+            self.plain = [entry for entry in self.plain[self.start :] if entry.seq not in seqs]
+            self.pinned = [entry for entry in self.pinned if entry.seq not in seqs]
+            self.start = 0
+        if self.rows:
+            self._drop_turns({entry.turn for entry in gone}, front)
+        self._messages = None
+
+    def _drop_turns(self, numbers: set[int], front: bool) -> None:
+        """What is left of a turn whose entries left at the front is at the front."""
+        for number in numbers:
+            at = self.start if front else bisect_left(self.plain, number, self.start, key=TURN)
+            left = at < len(self.plain) and self.plain[at].turn == number
+            if left or any(entry.turn == number for entry in self.pinned):
+                continue
+            if number in self.rows:
+                self.drop_row(number)
+
+    def drop_row(self, number: int) -> None:
+        """The record of a turn of which nothing is left."""
+        if self.news is not None:
+            left(self.news.turns, (number,), self.rows)
+        run = self.rows.pop(number).run
+        if run is not None:
+            self.runs.pop(run, None)
+
+    def _set_pinned(self, seq: int, on: bool) -> None:
+        source, target = (self.plain, self.pinned) if on else (self.pinned, self.plain)
+        at = bisect_left(source, seq, self.start if on else 0, key=SEQ)
+        if at < len(source) and source[at].seq == seq:
+            if self.news is not None:
+                self.news.pinned(seq, on)
+            entry = source.pop(at).with_pinned(on)
+            target.insert(bisect_left(target, seq, 0 if on else self.start, key=SEQ), entry)
+
+
+def _slice(entries: list[Entry], start: int, after: int, before: int | None, limit: int | None, newest: bool) -> list[Entry]:
+    low = start if after < 0 else bisect_right(entries, after, start, key=SEQ)
+    high = len(entries) if before is None else bisect_left(entries, before, start, key=SEQ)
+    if limit is not None:
+        if newest:
+            low = max(low, high - limit)
+        else:
+            high = min(high, low + limit)
+    return entries[low:high]
+
+
+def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
+    """Logs without facts start without what looks through them."""
+    from ..fact_index import FactIndex
+
+    return FactIndex(facts)
+
+
+# ----------------------------------------------------------------
 
 class VolatileStore:
     """Logs by key. Nothing here waits or fails."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from concerto.vm.builtins import ASSOCIATED, METHODS
-from concerto.vm.iteration import iterate
+from concerto.vm.interp.ops import iterate
 from concerto.vm.panics import Panic
 from concerto.vm.values import (
     NONE,

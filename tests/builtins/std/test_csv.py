@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from concerto.vm.builtins.std.csv import parse
+from concerto.vm.builtins.csv import parse
 from concerto.vm.values import Err
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from concerto.vm.builtins import STD_MODULES, Row, std_module
 from concerto.vm.values import INT_MAX, INT_MIN, Array, Map, ModelUsage, debug
-from concerto.vm.values.records import DateTime
+from concerto.vm.values.objects import DateTime
 
 Library = Callable[..., Any]
 EFFECTS = [row for module in STD_MODULES for row in std_module(module).values() if row.kind == "effect"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from concerto.vm.builtins.std.json_faults import find_fault
+from concerto.vm.builtins.json import find_fault
 from concerto.vm.values import INT_MAX, Array, Err, Map, Ok, debug, equal, limits, to_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,7 +85,7 @@ def test_depth_and_size(library: Library, monkeypatch: pytest.MonkeyPatch) -> No
 
 @given(DATA)
 def test_what_another_writer_writes_is_read(data: Any) -> None:
-    from concerto.vm.builtins.std.json import read as read_text
+    from concerto.vm.builtins.json import read as read_text
 
     def same(value: Any, plain: Any) -> bool:
         if isinstance(plain, list):
@@ -103,8 +103,8 @@ def test_what_another_writer_writes_is_read(data: Any) -> None:
 
 @given(DATA, st.integers(0, 4))
 def test_what_is_written_is_read_back(data: Any, indent: int) -> None:
-    from concerto.vm.builtins.std.json import read as read_text
-    from concerto.vm.builtins.std.json import stringify_pretty
+    from concerto.vm.builtins.json import read as read_text
+    from concerto.vm.builtins.json import stringify_pretty
 
     value = read_text(json.dumps(data))
     assert equal(read_text(to_json(value)), value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.vm.builtins.std.json_types import fill, parse_as
+from concerto.vm.builtins.json import fill, parse_as
 from concerto.vm.values import EnumType, Err, Map, Ok, StructType, Variant, debug, make_struct_class, to_json
 
 INT, FLOAT, STRING, BOOL, ANY, NIL = ("int",), ("float",), ("string",), ("bool",), ("any",), ("nil",)

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from concerto.vm.builtins.std.regex_automaton import MOST_STEPS
-from concerto.vm.builtins.std.regex_backtracker import BudgetSpent
-from concerto.vm.builtins.std.regex_matcher import LEAST_STEPS, Budgeted, Regex, compile_pattern
-from concerto.vm.builtins.std.regex_syntax import PatternError
+from concerto.vm.regex.automaton import MOST_STEPS
+from concerto.vm.regex.matcher import LEAST_STEPS, Budgeted, BudgetSpent, Regex, compile_pattern
+from concerto.vm.regex.syntax import PatternError
 from concerto.vm.values import Array, Err, Ok, Some, debug, limits, to_json
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st

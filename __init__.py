@@ -1,0 +1,79 @@
+"""Run Concerto programs from Python.
+
+    import concerto
+
+    program = concerto.compile(path="triage.conc")
+    with program.session(offline=True) as session:
+        session.on("progress", print)
+        print(session.call("triage", "My invoice is wrong."))
+
+Everything here is imported when it is first used: `import concerto` alone costs next to nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .api.calls import Call as Call
+    from .api.options import Budgets as Budgets
+    from .api.options import Buffered as Buffered
+    from .api.options import Immediate as Immediate
+    from .api.options import Permissions as Permissions
+    from .api.options import SharedBudget as SharedBudget
+    from .api.program import Program as Program
+    from .api.program import arun as arun
+    from .api.program import compile as compile
+    from .api.program import load as load
+    from .api.program import run as run
+    from .api.results import CompileError as CompileError
+    from .api.results import Diagnostic as Diagnostic
+    from .api.results import Emit as Emit
+    from .api.results import Frame as Frame
+    from .api.results import ImageError as ImageError
+    from .api.results import Metrics as Metrics
+    from .api.results import Panic as Panic
+    from .api.results import ProgramError as ProgramError
+    from .api.results import RunResult as RunResult
+    from .api.results import TestReport as TestReport
+    from .api.results import TestResult as TestResult
+    from .api.results import ToolError as ToolError
+    from .api.session import Session as Session
+    from .api.values import Enum as Enum
+    from .api.values import Err as Err
+    from .api.values import ErrorValue as ErrorValue
+    from .api.values import Handle as Handle
+    from .api.values import Ok as Ok
+    from .api.values import Struct as Struct
+
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "calls": "Call",
+    "options": "Budgets Buffered Immediate Permissions SharedBudget",
+    "program": "Program arun compile load run",
+    "results": (
+        "CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RunResult "
+        "TestReport TestResult ToolError"
+    ),
+    "session": "Session",
+    "values": "Enum Err ErrorValue Handle Ok Struct",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+__all__ = [*_HOME_OF, "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, from the module that has it."""
+    module = _HOME_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'concerto' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(f".api.{module}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

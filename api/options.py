@@ -1,0 +1,370 @@
+"""The options of `run`, `arun` and `Program.session` (O-9.6).
+
+Hands on `Options`, the types of its values, `check_options`, and `host_of`, which makes the runtime's host of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypedDict
+
+from ..runtime.access import permissions
+from ..runtime.calls.budgets import Account
+from ..runtime.code_cache import CodeCache
+from ..runtime.host import Host
+from ..runtime.standard_input import Scripted, SystemInput
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Limits. Of each call: `steps` of fuel, `seconds` of time, `depth` of calls, `value_bytes` of the largest String in UTF-8,
+    `memory_bytes` of all values that the program holds (G-6.8); a program that reaches one ends in a panic. Of all calls of the
+    session together: `tokens`, `cost` and `model_calls`, the requests to models; a request beyond them is not sent, and is a
+    `BudgetError` in the program. With `per="call"` these three begin anew with each call; several Budgets may be given at once.
+    One that is None is that of the program's manifest (O-9.7); without it a call may be 10,000 deep, a String 16 MiB long, all
+    values 1 GiB, and the others have no limit."""
+
+    steps: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    depth: int | None = None
+    value_bytes: int | None = None
+    memory_bytes: int | None = None
+    model_calls: int | None = None
+    per: Literal["session", "call"] = "session"
+
+    def __post_init__(self) -> None:
+        if self.per not in PERIODS:
+            raise ValueError(f"budgets are per {self.per!r}; they are per 'session' or 'call'")
+        for name in ("steps", "tokens", "depth", "value_bytes", "memory_bytes", "model_calls"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
+        for name in ("seconds", "cost"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) in (int, float) and value > 0):
+                raise ValueError(f"budget {name} is {value!r}; it is a number above 0")
+
+
+class SharedBudget:
+    """Limits of `tokens`, `cost` and `model_calls` over all sessions that it is given to, in one process: their requests draw
+    on it besides the budgets of their own. Of any number of threads and event loops."""
+
+    def __init__(self, *, tokens: int | None = None, cost: float | None = None, model_calls: int | None = None) -> None:
+        Budgets(tokens=tokens, cost=cost, model_calls=model_calls)  # what they must be
+        self._account = Account(tokens, cost, model_calls, "shared budget")
+
+    def used(self) -> Spent:
+        """What requests that are over have used."""
+        return Spent(*self._account.used)
+
+    def left(self) -> Spent:
+        """What a request could have now, None of a kind without a limit; what is on its way counts as it was reserved."""
+        return Spent(*self._account.left())
+
+    def __repr__(self) -> str:
+        return f"<SharedBudget {self.used()} of {Spent(*self._account.limits)}>"
+
+
+class Spent(NamedTuple):
+    """Amounts of a budget, by kind."""
+
+    tokens: int | None
+    cost: float | None
+    model_calls: int | None
+
+
+def amounts(
+    given: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None,
+) -> tuple[Budgets, list[Account], list[Budgets]]:
+    """What each call is run with, the accounts that sessions share, and those that begin anew with each call."""
+    if given is None:
+        given = ()
+    every = [given] if isinstance(given, Budgets | SharedBudget) else list(given)
+    own = [one for one in every if isinstance(one, Budgets)]
+    chosen: dict[str, Any] = {}
+    for budgets in own:
+        for name in ONLY_PER_CALL if budgets.per == "call" else (*ONLY_PER_CALL, *OF_MODELS):
+            value = getattr(budgets, name)
+            if value is not None:
+                chosen[name] = min(value, chosen.get(name, value))
+    per_call = [one for one in own if one.per == "call" and any(getattr(one, name) is not None for name in OF_MODELS)]
+    return Budgets(**chosen), [one._account for one in every if isinstance(one, SharedBudget)], per_call
+
+
+def limits_of(budgets: Budgets) -> dict[str, Any]:
+    """As the runtime takes them."""
+    return {name: getattr(budgets, name) for name in (*ONLY_PER_CALL, *OF_MODELS)}
+
+
+PERIODS = ("session", "call")
+ONLY_PER_CALL = ("steps", "seconds", "depth", "value_bytes", "memory_bytes")
+OF_MODELS = ("tokens", "cost", "model_calls")
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """Emits are delivered when they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered:
+    """Emits are delivered after the interval, at 1000 entries, at `flush_emits()`, before an awaited emit, and at the end."""
+
+    flush_interval_ms: int
+
+    def __post_init__(self) -> None:
+        if type(self.flush_interval_ms) is not int or self.flush_interval_ms < 0:
+            raise ValueError(f"flush_interval_ms is {self.flush_interval_ms!r}; it is an int of at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What a program may touch; nothing unless it is said here. Each is a tuple of scopes, or True for all: `fs_read` and
+    `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands. `all` grants
+    everything; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which opens that private address
+    too. Connections of models need none. `tools` says by tool whether it may be called, or which methods may."""
+
+    fs_read: tuple[str, ...] | bool = ()
+    fs_write: tuple[str, ...] | bool = ()
+    net: tuple[str, ...] | bool = ()
+    env: tuple[str, ...] | bool = ()
+    run: tuple[str, ...] | bool = ()
+    tools: Mapping[str, bool | Sequence[str]] = field(default_factory=dict)
+    all: bool = False
+
+    def __post_init__(self) -> None:
+        for name in SCOPES:
+            scope = getattr(self, name)
+            if not isinstance(scope, bool) and not (isinstance(scope, tuple) and all_texts(scope)):
+                raise ValueError(f"permission {name} is {scope!r}; it is a tuple of str, or a bool")
+        for name, allowed in self.tools.items():
+            if not isinstance(allowed, bool) and (isinstance(allowed, str) or not all_texts(tuple(allowed))):
+                raise ValueError(f"permission of tool {name} is {allowed!r}; it is a bool or names of methods")
+        self.granted()  # a scope that is written wrongly is a ValueError here
+
+    def granted(self) -> permissions.Permissions:
+        """The grants as the runtime holds them."""
+        made = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
+        for name in SCOPES if self.all else ():
+            made.grant(name, True)
+        made.in_python = True
+        made.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
+        return made
+
+
+SCOPES = ("fs_read", "fs_write", "net", "env", "run")
+
+
+def all_texts(values: tuple[Any, ...]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+class Options(TypedDict, total=False):
+    """What a session takes from its host.
+
+    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of calls
+    and of the session, budgets that sessions share, or a list of them. `offline`: answer every
+    model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
+    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
+    those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}` and, where they differ from
+    that of input, the prices `"cached"` and `"cache_write"`. `env`: the
+    environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
+    Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
+    of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories
+    give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
+    `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
+    `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
+    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
+    """
+
+    permissions: Permissions | None
+    budgets: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None
+    offline: bool
+    offline_script: list[Any] | None
+    connections: Mapping[str, Mapping[str, Any]]
+    agents: Mapping[str, Mapping[str, Any]]
+    mcp: Mapping[str, Mapping[str, Any]]
+    pricing: Mapping[str, Mapping[str, float]]
+    env: Mapping[str, str] | None
+    seed: int | None
+    emit_mode: Immediate | Buffered
+    emit_timeout_ms: int | None
+    stores: Mapping[str, Any]
+    embedders: Mapping[str, Any]
+    tier: Literal["interp", "both"]
+    summarizers: Mapping[str, Any]
+    token_counter: Any
+    code_cache: str | os.PathLike[str] | None
+    stdin: str | bytes | Any
+
+
+class _Network:
+    """The network of the system, loaded by the first request."""
+
+    def __getattr__(self, name: str) -> Any:
+        from ..runtime.access.reaching import SystemNetwork
+
+        return getattr(SystemNetwork(), name)
+
+
+def host_of(
+    options: Options,
+    emit: Callable[[str, Any, bool], None],
+    answer: Callable[[str, Any, Any], Awaitable[Any]] | None,
+    project: str | None,
+    hears: Callable[[], bool] = lambda: False,
+) -> Host:
+    """Of options that `check_options` has let through."""
+    environment = options.get("env")
+    mode = options.get("emit_mode", Immediate())
+    script = options.get("offline_script")
+    generator = random.Random(options.get("seed"))
+    offline = options.get("offline", False) or script is not None
+    folder = options.get("code_cache")
+    return Host(
+        emit=emit,
+        print=sys.stdout.write,
+        env=dict(os.environ) if environment is None else environment,
+        now=time.monotonic,
+        sleep=asyncio.sleep,
+        random=generator.random,
+        random_bits=generator.getrandbits,
+        permissions=(options.get("permissions") or Permissions()).granted(),
+        folder=os.getcwd(),
+        project=project,
+        network=None if offline else _Network(),
+        offline=offline,
+        script=script,
+        connections=options.get("connections", {}),
+        agents=options.get("agents", {}),
+        mcp=options.get("mcp", {}),
+        pricing=options.get("pricing", {}),
+        answer=answer,
+        emit_timeout_ms=options.get("emit_timeout_ms"),
+        emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
+        hears=hears,
+        stores=options.get("stores", {}),
+        embedders=options.get("embedders", {}),
+        tier=options.get("tier", "both"),
+        summarizers=options.get("summarizers", {}),
+        token_counter=options.get("token_counter"),
+        code_cache=None if folder is None else CodeCache(os.fspath(folder)),
+        stdin=_input_of(options.get("stdin")),
+    )
+
+
+def _input_of(given: Any) -> Callable[[], Any] | None:
+    if given is None:
+        return None
+    content = given.encode() if isinstance(given, str) else given
+    return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
+
+
+PRICES: Sequence[str] = ("input_per_million", "output_per_million")
+CACHE_PRICES: Sequence[str] = ("cached", "cache_write")
+STORE = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")  # M-8.3
+Check = Callable[[Any], bool]
+
+
+class Rule(NamedTuple):
+    """What an option must be, in words for who gave something else; of a mapping also each of its entries. A value that may hold
+    secrets is told by its type alone (O-9.44)."""
+
+    holds: Check
+    words: str
+    entry: Check | None = None
+    entry_words: str = ""
+    error: type[Exception] = ValueError
+
+
+def _one_of(kind: type | tuple[type, ...], *also: Any) -> Check:
+    return lambda value: isinstance(value, kind) or any(value is other for other in also)
+
+
+def _mapping(words: str, entry: Check, entry_words: str) -> Rule:
+    return Rule(_one_of(Mapping), f"a mapping of {words}", entry, entry_words)
+
+
+def _having(*methods: str) -> tuple[Check, str]:
+    """An object with these methods; a class is none."""
+    last = f" and {methods[-1]}" if len(methods) > 1 else methods[0]
+    words = f"an object with the method{'s' * (len(methods) > 1)} {', '.join(methods[:-1])}{last}"
+    return lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods), words
+
+
+def _prices(row: Any) -> bool:
+    return (
+        isinstance(row, Mapping) and set(PRICES) <= set(row) <= {*PRICES, *CACHE_PRICES}
+        and all(type(row[name]) in (int, float) and row[name] >= 0 for name in row)
+    )  # fmt: skip
+
+
+def _budgets(given: Any) -> bool:
+    every = given if isinstance(given, list | tuple) else [given]
+    return given is None or all(isinstance(one, Budgets | SharedBudget) for one in every)
+
+
+FIELDS = (_one_of(Mapping), "a mapping of fields")
+COUNTS, COUNTER = _having("count")
+RULES: dict[str, Rule] = {
+    "permissions": Rule(_one_of(Permissions, None), "a Permissions, or None"),
+    "budgets": Rule(_budgets, "a Budgets, a SharedBudget, a list of them, or None"),
+    "offline": Rule(_one_of(bool), "a bool"),
+    "offline_script": Rule(_one_of((list, tuple), None), "a list of replies, or None", error=TypeError),
+    "connections": _mapping("names of connections to their fields", *FIELDS),
+    "agents": _mapping("connectors of agents to their fields", *FIELDS),
+    "mcp": _mapping("names of MCP servers to their fields", *FIELDS),
+    "pricing": _mapping("ids of models to prices", _prices, f"the numbers {' and '.join(PRICES)}, at least 0"),
+    "env": Rule(_one_of(Mapping, None), "a mapping of str to str, or None", _one_of(str), "a str"),
+    "seed": Rule(lambda value: value is None or type(value) is int, "an int, or None"),
+    "emit_mode": Rule(_one_of((Immediate, Buffered), Immediate), "Immediate() or Buffered(…)"),
+    "emit_timeout_ms": Rule(lambda value: value is None or (type(value) is int and value >= 0), "an int of at least 0"),
+    "stores": _mapping("names to stores", *_having(*STORE)),
+    "embedders": _mapping("names to embedders", *_having("embed")),
+    "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
+    "summarizers": _mapping("names to summarizers", *_having("fold")),
+    "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),
+    "stdin": Rule(
+        lambda value: isinstance(value, str | bytes | None) or callable(getattr(value, "fileno", None)),
+        "a str, bytes, a file with a descriptor such as sys.stdin, or None",
+    ),
+    "code_cache": Rule(_one_of((str, os.PathLike), None), "the path of a directory, or None"),
+}
+
+
+def check_options(options: Options) -> None:
+    """Raises TypeError for an option that does not exist, the error of its rule for one that is not what it must be."""
+    given: Mapping[str, Any] = options
+    for name, value in given.items():
+        rule = RULES.get(name)
+        if rule is None:
+            raise TypeError(f"unknown option {name!r}; options are {', '.join(RULES)}")
+        if not rule.holds(value):
+            raise rule.error(f"{name} is {_shown(value, rule)}; it is {rule.words}")
+        if rule.entry is not None and value is not None:
+            _check_entries(name, value, rule.entry, rule)
+
+
+def _check_entries(name: str, entries: Mapping[Any, Any], holds: Check, rule: Rule) -> None:
+    for key, entry in entries.items():
+        if not isinstance(key, str):
+            raise ValueError(f"{name} has the key {key!r}; it is {rule.words}")
+        if not holds(entry):
+            found = repr(dict(entry)) if name == "pricing" and isinstance(entry, Mapping) else _kind(entry)
+            raise ValueError(f"{name} of {key!r} is {found}; it is {rule.entry_words}")
+
+
+def _shown(value: Any, rule: Rule) -> str:
+    return _kind(value) if rule.entry is not None else repr(value)
+
+
+def _kind(value: Any) -> str:
+    return f"of the type {type(value).__name__}"

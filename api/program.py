@@ -1,0 +1,177 @@
+"""A compiled program (O-9.6).
+
+Hands on `Program`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Unpack
+
+from ..vm.bytecode import image as im
+from ..vm.bytecode.encoding import MAGIC, content_hash, encode
+from ..vm.interp import link
+from ..vm.interp.link import load_bytes, load_image
+from .options import Options
+from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..compiler.manifest import Manifest
+    from ..compiler.pipeline import Compilation
+
+
+PathLike = str | os.PathLike[str]
+
+
+class Program:
+    """Code without state: every session begins anew. Made by `compile` and `load`."""
+
+    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
+        """`project`: the directory of the manifest, where processes of agents run; None: the current one (O-7.6)."""
+        self._linked = linked
+        self._project = project
+        self.warnings = warnings
+
+    @property
+    def name(self) -> str:
+        """The name in the image: that of the source file, without its ending."""
+        return self._linked.image.header.name
+
+    @property
+    def content_hash(self) -> str:
+        """The identity of the image: equal programs have equal ones."""
+        return content_hash(self.to_bytes())
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What the program asks of permissions; it grants nothing."""
+        return tuple(self._linked.image.header.wanted)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The public functions, which a session can call."""
+        return tuple(sorted(self._linked.image.exports.functions))
+
+    def to_bytes(self) -> bytes:
+        """The image; `load` reads it."""
+        return encode(self._linked.image)
+
+    def save(self, path: PathLike) -> None:
+        """Write the image to a file."""
+        data = self.to_bytes()
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def session(self, **options: Unpack[Options]) -> Session:
+        """A session of this program; several share nothing but code."""
+        return Session(self._linked, options, self._project)
+
+    def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
+        """Run the tests whose description contains `filter`, each in a fresh session with these options."""
+        return tested(self._linked, filter or "", options, self._project)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}>"
+
+
+# ----------------------------------------------------------------
+# Sources and images become programs (O-9.39).
+#
+# Hands on `compile` and `load`. The compiler is imported by `compile` only.
+
+
+def compile(source: str | None = None, *, path: PathLike | None = None, manifest: PathLike | None = None) -> Program:
+    """The program of a source text, or of a file with the modules of its project. `manifest` is the file to read as its
+    `Concerto.toml`; left out, a path has that of its project and a text none.
+
+    Raises CompileError with every error of the source; OSError when the file cannot be read.
+    """
+    if (source is None) == (path is None):
+        raise TypeError("compile() takes a source text or path=…, one of the two")
+    if source is not None and not isinstance(source, str):
+        raise TypeError(f"compile() takes a source text, not {type(source).__name__}; a file is path=…")
+    found = _manifest(manifest)
+    if path is None:
+        result = _compiled_text(source or "", found)
+    else:
+        result, found = _compiled_file(os.fspath(path), found)
+    diagnostics = _diagnostics(result)
+    if result.image is None:
+        from ..compiler.diagnostics import render_text
+
+        raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
+    return Program(load_image(result.image), diagnostics, None if found is None else found.folder)
+
+
+def _manifest(path: PathLike | None) -> Manifest | None:
+    if path is None:
+        return None
+    from ..compiler.manifest import Manifest
+
+    with open(path, "rb"):  # OSError to the caller, as for the source
+        return Manifest(os.fspath(path))
+
+
+def _compiled_text(source: str, manifest: Manifest | None) -> Compilation:
+    from ..compiler.pipeline import compile_source
+
+    return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc", manifest=manifest)
+
+
+def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, Manifest | None]:
+    from ..compiler.pipeline import compile_source
+    from ..compiler.project import locate
+
+    with open(path, "rb") as file:
+        data = file.read()
+    location = locate(path)
+    found = manifest or location.manifest
+    return compile_source(data, location.file, read=location.read, manifest=found), found
+
+
+def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:
+    from ..compiler.diagnostics import render_json
+
+    rows = render_json(result.diagnostics, result.sources)
+    names = Diagnostic.__dataclass_fields__
+    return tuple(Diagnostic(**{name: row[name] for name in names}) for row in rows)
+
+
+def load(image: bytes | PathLike) -> Program:
+    """The program of an image, given as bytes or as the path of its file. Raises ImageError, or OSError for the file."""
+    if isinstance(image, bytes):
+        data = image
+    else:
+        with open(image, "rb") as file:
+            data = file.read()
+    try:
+        return Program(load_bytes(data))
+    except im.ImageError as refused:
+        raise ImageError(refused.code, refused.message) from None
+
+
+# ----------------------------------------------------------------
+# The short way to run a program (O-9.6).
+#
+# Hands on `run` and `arun`.
+
+
+def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
+    """Run `main` of a program, or of a source or image file, in a session of its own. Failures are in the result."""
+    with _program(target).session(**options) as session:
+        return session.run()
+
+
+async def arun(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
+    """As `run`, within a running event loop."""
+    async with _program(target).session(**options) as session:
+        return await session.arun()
+
+
+def _program(target: Program | PathLike) -> Program:
+    if isinstance(target, Program):
+        return target
+    with open(target, "rb") as file:
+        is_image = file.read(len(MAGIC)) == MAGIC
+    return load(target) if is_image else compile(path=target)

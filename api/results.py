@@ -1,0 +1,236 @@
+"""What a run gives back (O-9.6).
+
+Hands on `RunResult`, `Emit` and `Metrics`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..runtime.calls.budgets import Account
+from ..runtime.errors import ConfigFailure
+from ..runtime.host import Host
+from ..runtime.host import ToolError as ToolError
+from ..runtime.session.session import Outcome, Session
+from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_tests
+from ..vm.interp import link
+from .options import Options, amounts, check_options, host_of, limits_of
+from .values import ErrorValue, to_python
+
+# ----------------------------------------------------------------
+# What the host API raises (O-9.39).
+#
+# Hands on `CompileError` with `Diagnostic`s, `ImageError`, `ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which
+# code of the host raises (G-9.10).
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One error or warning of the compiler; lines and columns count from 1."""
+
+    code: str
+    severity: str
+    message: str
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    help: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.severity}[{self.code}]: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a stack trace, or of the way of an error; its function is `… n more …` and its line 0 where places are left
+    out."""
+
+    function: str
+    file: str
+    line: int
+    column: int
+
+
+def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, ...]:
+    """A trace of the machine, in which a number says how many places are left out."""
+    return tuple(Frame(f"… {frame} more …", "", 0, 0) if isinstance(frame, int) else Frame(*frame) for frame in trace)
+
+
+class CompileError(Exception):
+    """The source has errors. `diagnostics`: errors and warnings in the order of the text; str() is what the command prints."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str = "") -> None:
+        super().__init__(diagnostics, text)
+        self.diagnostics = diagnostics
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text or "\n".join(map(str, self.diagnostics))
+
+
+class ImageError(Exception):
+    """An image that is refused. `code` is V0xx or V1xx."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+class ProgramError(Exception):
+    """A function that was called gave an Err. `value`: what is in it, mostly an `ErrorValue`; `error`: the same as an ErrorValue
+    whatever it is, as in `RunResult.error`; `trace`: where it was made, and what it passed then."""
+
+    def __init__(self, value: Any, error: ErrorValue, trace: tuple[Frame, ...] = ()) -> None:
+        super().__init__(value, error, trace)
+        self.value = value
+        self.error = error
+        self.trace = trace
+
+    def __str__(self) -> str:
+        if not isinstance(self.value, ErrorValue):
+            return self.error.message
+        name = f"{self.error.kind}::{self.error.variant}" if self.error.variant else self.error.kind
+        return f"{name}: {self.error.message}"
+
+
+class Panic(Exception):
+    """The program panicked. `trace`: innermost frame first."""
+
+    def __init__(self, code: str, message: str, trace: tuple[Frame, ...] = ()) -> None:
+        super().__init__(code, message, trace)
+        self.code = code
+        self.message = message
+        self.trace = trace
+
+    def __str__(self) -> str:
+        lines = [f"panic[{self.code}]: {self.message}"]
+        lines += [f"  at {f.function} ({f.file}:{f.line}:{f.column})" for f in self.trace]
+        return "\n".join(lines)
+
+
+# ----------------------------------------------------------------
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """One emit of the program."""
+
+    channel: str
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The counters of a session so far (O-1.132)."""
+
+    total_tokens: int
+    tokens_by_model: dict[str, int]
+    tokens_by_connection: dict[str, int]
+    estimated_cost: float
+    unpriced_calls: int
+    execution_time_ms: int
+    model_calls: int
+    retries: int
+    schema_retries: int
+    cache_hits: int
+    tool_calls: int
+    agent_calls: int
+    emit_count: int
+    errors: int
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_cache_write: int = 0
+    tokens_out: int = 0
+    tokens_reasoning: int = 0
+    tokens_estimated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run of `main` ended. `value`: what it gave, that of `Ok(value)` too. `error`: the error of an Err, or the panic; an
+    Err of anything that is no error is an ErrorValue whose kind is its type. `trace`: where the error was made and what it
+    passed, or the frames of the panic. `exit_code`: as the command line has it."""
+
+    ok: bool
+    value: Any
+    error: ErrorValue | Panic | None
+    exit_code: int
+    emits: list[Emit]
+    metrics: Metrics
+    trace: tuple[Frame, ...] = ()
+
+
+# ----------------------------------------------------------------
+# The tests of a program, run by the host (O-8.3, O-9.6).
+#
+# Hands on `TestReport` and what makes it.
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """One test. `failure`: what went wrong, None when it passed; `place`: file, line and column where it was raised;
+    `expected_failure`: it passes by failing; `emits`: those of the program; `trace` of an error: where it was made, and what it
+    passed."""
+
+    __test__ = False  # not a test of pytest
+
+    description: str
+    passed: bool
+    failure: str | None
+    place: tuple[str, int, int] | None
+    expected_failure: bool
+    emits: list[Emit]
+    trace: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TestReport:
+    """`passed` and `failed` count; `tests` are in the order of the source."""
+
+    __test__ = False
+
+    passed: int
+    failed: int
+    tests: tuple[TestResult, ...]
+
+
+def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
+    """Each test in a session of its own, whose waits take no time unless a test asks a real provider (V-6.6)."""
+    if "emit_mode" in options or "emit_timeout_ms" in options:
+        raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
+    check_options(options)
+    limits, shared, per_call = amounts(options.get("budgets"))
+
+    def accounts() -> list[Account]:
+        return [*(Account(each.tokens, each.cost, each.model_calls, "test") for each in per_call), *shared]
+
+    def host(emit: Any) -> Host:
+        made = host_of(options, emit, None, project)
+        clock = SkippingClock()
+        made.new_loop, made.now, made.wall = clock.new_loop, clock.now, clock.wall
+        return made
+
+    def run(session: Session, function: int) -> Outcome:
+        with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
+            return runner.run(session.run(function=function, accounts=accounts(), **limits_of(limits)))
+
+    try:
+        results = tuple(map(_result, run_tests(program, chosen(program, part), host, run)))
+    except ConfigFailure as failure:
+        raise ValueError(f"{failure.code}: {failure.message}") from None
+    passed = sum(result.passed for result in results)
+    return TestReport(passed, len(results) - passed, results)
+
+
+def _result(outcome: TestOutcome) -> TestResult:
+    emits = [Emit(channel, to_python(value)) for channel, value in outcome.emits]
+    told = outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected
+    return TestResult(*told, emits, frames_of(outcome.way))

@@ -1,0 +1,497 @@
+"""What values of a program are in Python, where Python has nothing of the kind itself (O-9.38).
+
+Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue`, `Handle`. Must not know: the machine's own classes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..runtime.access.secrets import clean_text
+from ..vm import values as v
+from ..vm.interp.link import Program
+from ..vm.panics import Panic
+from ..vm.schema import DeclaredTypes
+from ..vm.values.errors import FOR_MODEL
+from ..vm.values.limits import INT_MAX, INT_MIN, limits
+from ..vm.values.metering import STRIDE, look
+from ..vm.values.objects import RECORDS
+from ..vm.values.types import plain_name, type_text
+
+
+class Struct(Mapping[str, Any]):
+    """A struct, a schema value or a record: `s.name`, `s["name"]`, `dict(s)`.
+
+    `Struct("Point", x=1, y=2)` makes one to pass to a program; `Struct("Point", {"x": 1})` does too, for field names that are
+    no Python names. A field named like a method of mappings is reached by `s["items"]`.
+    """
+
+    __slots__ = ("_fields", "_type_name")
+    _fields: dict[str, Any]
+    _type_name: str
+
+    def __init__(self, type_name: str, fields: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        object.__setattr__(self, "_type_name", type_name)
+        object.__setattr__(self, "_fields", {**(fields or {}), **more})
+
+    @property
+    def type_name(self) -> str:
+        """The name of the type in the program."""
+        return self._type_name
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(f"{self._type_name} has no field {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("values of a program do not change; make a new Struct")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Struct) and other._type_name == self._type_name and other._fields == self._fields
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{self._type_name}({', '.join(f'{name}={value!r}' for name, value in self._fields.items())})"
+
+    def __reduce__(self) -> tuple[type[Struct], tuple[str, dict[str, Any]]]:
+        return Struct, (self._type_name, self._fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """A value of an enum. `data`: None, the value, a tuple of two or more, or a dict of named parts."""
+
+    type: str
+    variant: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    """`Ok(value)` of a Result."""
+
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Err:
+    """`Err(value)` of a Result."""
+
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorValue:
+    """An error of a built-in family: `kind` is the family, `fields` what it carries beside its message."""
+
+    kind: str
+    variant: str | None = None
+    message: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A thing of the program by its name: `Handle("HashMap", "prices")`."""
+
+    kind: str
+    name: str
+
+
+# ----------------------------------------------------------------
+# Between values of Python and of the machine (O-9.38).
+#
+# Hands on `to_python`, `from_python` and its first half `read_value`.
+
+LONG_FORM = frozenset({"variant", "data"})
+PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
+MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
+MOST_READ = 20_000_000  # parts read from a value of Python
+LONG = 1024  # characters of a text that is worth remembering
+
+
+# ---------------------------------------------------------------- to Python
+
+
+def to_python(value: Any) -> Any:
+    """A value of the machine; what is inside is converted too. Lists and dicts are made anew wherever they occur; a value whose
+    shared parts would so become more than `MOST_COPIED` values is the panic P103, before they are made (G-6.10)."""
+    return value if type(value) in PLAIN else _Giver().give(value)
+
+
+class _Giver:
+    """One conversion. `sizes`: how many values a part has become, by its identity; `made`: how many all have; `copied`: how many
+    of those were made of parts that had been met before."""
+
+    __slots__ = ("sizes", "made", "copied", "pace")
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.made = 0
+        self.copied = 0
+        self.pace = STRIDE
+
+    def give(self, value: Any) -> Any:
+        self.made += 1
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if self.made >= self.pace:
+            self.pace = self.made + STRIDE
+            look()
+        size = self.sizes.get(id(value))
+        if size is not None:
+            self.copied += size
+            if self.copied > MOST_COPIED:
+                raise Panic("P103", self.too_many(value, size))
+        before = self.made
+        rule = _TO_PYTHON.get(kind)
+        if rule is not None:
+            given = rule(self, value)
+        elif isinstance(value, v.Struct):
+            given = Struct(value.decl.name, dict(zip(value.decl.fields, map(self.give, value.values()), strict=True)))
+        else:
+            given = Handle(v.typeof(value), getattr(value, "name", ""))
+        if size is None:
+            self.sizes[id(value)] = self.made - before + 1
+        return given
+
+    def too_many(self, value: Any, size: int) -> str:
+        counted = f"{self.made} values made for Python, {self.copied} of them copies of parts met before"
+        last = f"the last one {v.typeof(value)} of {size} values"
+        return f"size limit exceeded: {MOST_COPIED} copies of shared values (limit `copies`): {counted}, {last}"
+
+    def items(self, value: Any) -> list[Any]:
+        return [self.give(item) for item in v.elements(value)]
+
+    def enum(self, value: v.EnumValue) -> Enum:
+        variant = value.decl.variants[value.variant]
+        payload = tuple(map(self.give, value.payload or ()))
+        data: Any = payload
+        if variant.fields:
+            data = dict(zip(variant.fields, payload, strict=True))
+        elif len(payload) < 2:
+            data = payload[0] if payload else None
+        return Enum(value.decl.name, variant.name, data)
+
+    def error(self, value: v.ErrorValue) -> ErrorValue:
+        fields = {name: self.give(part) for name, part in value.fields.items() if name != FOR_MODEL}
+        return ErrorValue(value.family, value.variant, value.message, fields)
+
+
+_TO_PYTHON: dict[type, Callable[[_Giver, Any], Any]] = {
+    v.Array: _Giver.items,
+    v.Set: _Giver.items,
+    v.Queue: _Giver.items,
+    v.Stack: _Giver.items,
+    tuple: lambda giver, value: tuple(map(giver.give, value)),
+    v.Map: lambda giver, value: {key: giver.give(item) for key, item in value.entries()},
+    v.Some: lambda giver, value: giver.give(value.value),
+    v.NoneOption: lambda giver, value: None,
+    v.Ok: lambda giver, value: Ok(giver.give(value.value)),
+    v.Err: lambda giver, value: Err(giver.give(value.value)),
+    v.EnumValue: _Giver.enum,
+    v.ErrorValue: _Giver.error,
+    v.RangeValue: lambda giver, value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
+    v.Closure: lambda giver, value: Handle("Function", value.function.name),
+}
+
+
+# ---------------------------------------------------------------- from Python
+
+
+Run = Callable[[int, list[Any]], Awaitable[Any]]
+
+
+async def from_python(
+    value: Any, program: Program, run: Run, wanted: tuple[Any, ...] = ("any",), what: str = "the value"
+) -> Any:
+    """A value of the machine of the type `wanted`; TypeError, naming the place, for what has no mapping or does not fit.
+    `run` calls a function of the program by its number: fields that are left out have their defaults of one."""
+    made, left_out = read_value(value, program, wanted, what)
+    if not left_out:
+        return made
+    return read_value(value, program, wanted, what, [await run(number, []) for number in left_out])[0]
+
+
+def read_value(
+    value: Any, program: Program, wanted: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
+) -> tuple[Any, list[int]]:
+    """As `from_python`, with the functions of the fields that are left out; these hold nothing until `defaults` has their
+    values, in the same order."""
+    reader = _Reader(program, defaults)
+    try:
+        return reader.read(value, wanted, what), reader.left_out
+    except RecursionError:
+        raise TypeError(f"{what}: it is nested too deep, or holds itself") from None
+    except (TypeError, Panic):
+        raise
+    except Exception as error:  # of a class of the host's own, in a method that the conversion uses
+        raise TypeError(f"{what}: reading it raised {type(error).__name__}") from error
+
+
+def _inside(what: str, step: str) -> str:
+    """The place of a part: `argument 'x' of f, at ['a'][0]`; the path is of the value, not of the function."""
+    is_path = ", at " in what.rpartition(": ")[2]
+    return f"{what}{step}" if is_path else f"{what}, at {step.removeprefix('.')}"
+
+
+class _Reader:
+    """One reading. `known`: what parts have become, by the type that was wanted and their identity, so that one that stands in
+    many places is read once; `kept` holds them, since an identity may be given again to what comes later."""
+
+    def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
+        self.left_out: list[int] = []
+        self.count = 0
+        self.known: dict[tuple[Any, ...], dict[int, Any]] = {}
+        self.kept: list[Any] = []
+        self.defaults = iter(defaults)
+        self.program = program
+        self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
+        self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
+
+    def read(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        self.count += 1
+        if self.count > MOST_READ:
+            raise TypeError(f"{what}: the value has more than {MOST_READ} parts")
+        kind = type(value)
+        if kind in PLAIN and not (kind is str and len(value) > LONG):
+            return self.made(value, wanted, what)
+        known = self.known.setdefault(wanted, {})
+        if id(value) in known:
+            return v.share(known[id(value)])
+        made = known[id(value)] = self.made(value, wanted, what)
+        self.kept.append(value)
+        return made
+
+    def made(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        head = wanted[0]
+        if head == "any":
+            return self.natural(value, what)
+        if head == "nilable":
+            return None if value is None else self.read(value, wanted[1], what)
+        if head == "option":
+            return v.NONE if value is None else v.Some(self.read(value, wanted[1], what))
+        rule = _FROM_PYTHON.get(head)
+        if rule is None:
+            raise self.misfit(value, wanted, what)
+        return rule(self, value, wanted, what)
+
+    def misfit(self, value: Any, wanted: tuple[Any, ...], what: str) -> TypeError:
+        return TypeError(f"{what}: expected {type_text(wanted)}, got {type(value).__name__}")
+
+    def natural(self, value: Any, what: str) -> Any:
+        """The value that something is by itself, where no type is asked for."""
+        for kinds, wanted in _NATURAL:
+            if isinstance(value, kinds):
+                return self.made(value, wanted, what)
+        if isinstance(value, tuple):
+            return tuple(self.read(item, ("any",), _inside(what, f"[{at}]")) for at, item in enumerate(value))
+        if isinstance(value, Struct | Enum):
+            name = value.type_name if isinstance(value, Struct) else value.type
+            return self.made(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
+        if isinstance(value, Handle):
+            return self.handle(value, ("handle", value.kind), what)
+        raise TypeError(f"{what}: {type(value).__name__} has no counterpart in a program")
+
+    def declared(self, name: str, what: str) -> str:
+        """The key of the one declared type of this name."""
+        found = [key for key in self.keys if plain_name(key) == name] or [key for key in RECORDS if key == name]
+        if len(found) != 1:
+            raise TypeError(f"{what}: the program has {'several types' if found else 'no type'} {name}")
+        return str(found[0])
+
+    # ------------------------------------------------------------ scalars
+
+    def integer(self, value: Any, wanted: tuple[Any, ...], what: str) -> int:
+        if type(value) is not int:
+            raise self.misfit(value, wanted, what)
+        if not INT_MIN <= value <= INT_MAX:
+            shown = value if value.bit_length() <= 256 else f"an int of {value.bit_length()} bits"
+            raise TypeError(f"{what}: {shown} is beyond Int, which has 64 bits")
+        return value
+
+    def number(self, value: Any, wanted: tuple[Any, ...], what: str) -> float:
+        if type(value) not in (int, float):
+            raise self.misfit(value, wanted, what)
+        try:
+            return float(value)
+        except OverflowError:
+            raise TypeError(f"{what}: an int of {value.bit_length()} bits is beyond Float") from None
+
+    def text(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
+        if not isinstance(value, str):
+            raise self.misfit(value, wanted, what)
+        return clean_text(str(value))
+
+    def binary(self, value: Any, wanted: tuple[Any, ...], what: str) -> bytes:
+        """Of bytes, or of what has their buffer; under the limit of Strings, as every String is (G-6.1)."""
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise self.misfit(value, wanted, what)
+        if memoryview(value).nbytes > limits.string:
+            raise TypeError(f"{what}: {memoryview(value).nbytes} bytes; a value of a program has at most {limits.string}")
+        return bytes(value)
+
+    def boolean(self, value: Any, wanted: tuple[Any, ...], what: str) -> bool:
+        if type(value) is not bool:
+            raise self.misfit(value, wanted, what)
+        return value
+
+    def nil(self, value: Any, wanted: tuple[Any, ...], what: str) -> None:
+        if value is not None:
+            raise self.misfit(value, wanted, what)
+
+    def union(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
+        if value not in wanted[1]:
+            raise TypeError(f"{what}: expected {type_text(wanted)}, got {value!r}")
+        return str(value)
+
+    def prompt(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        if isinstance(value, Struct):
+            return self.struct(value, ("struct", "Prompt"), what)
+        return v.Prompt.of((self.text(value, wanted, what), None, None, None))
+
+    # ------------------------------------------------------------ wholes
+
+    def items(self, value: Any, wanted: tuple[Any, ...], what: str) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise self.misfit(value, wanted, what)
+        self.within(len(value), what)
+        return [self.read(item, wanted[1], _inside(what, f"[{at}]")) for at, item in enumerate(value)]
+
+    def within(self, count: int, what: str) -> None:
+        if count > limits.items:
+            raise TypeError(f"{what}: {count} items; a collection of a program has at most {limits.items}")
+
+    def tuple_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+        if not isinstance(value, tuple) or len(value) != len(wanted[1]):
+            raise self.misfit(value, wanted, what)
+        places = [_inside(what, f"[{at}]") for at in range(len(value))]
+        return tuple(map(self.read, value, wanted[1], places))
+
+    def map_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.Map:
+        if not isinstance(value, Mapping) or isinstance(value, Struct):
+            raise self.misfit(value, wanted, what)
+        self.within(len(value), what)
+        entries: dict[Any, Any] = {}
+        for key, item in value.items():
+            if type(key) not in (str, int, bool, bytes):
+                raise TypeError(f"{what}: {key!r} cannot be a key; use str, int, bool or bytes")
+            read = v.key_of(self.read(key, wanted[1], f"{what}: a key"))
+            entries[read] = self.read(item, wanted[2], _inside(what, f"[{key!r}]"))
+        return v.Map(entries)
+
+    def result(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        if isinstance(value, Ok):
+            return v.Ok(self.read(value.value, wanted[1], what))
+        if isinstance(value, Err):
+            return v.Err(self.read(value.value, wanted[2], what))
+        raise self.misfit(value, wanted, what)
+
+    def struct(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        """A Struct of that name, or a mapping with its fields; optional ones and those with a default may be left out."""
+        if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(wanted)):
+            raise self.misfit(value, wanted, what)
+        record = RECORDS.get(wanted[1])
+        cls = record or self.types.struct_class(wanted[1])
+        unknown = [name for name in value if name not in cls.decl.index]
+        if unknown:
+            raise TypeError(f"{what}: {type_text(wanted)} has no field {unknown[0]!r}")
+        defaults = {} if record else self.types.field_defaults(wanted[1])
+        parts = []
+        for name, kind in zip(cls.decl.fields, cls.decl.types, strict=True):
+            if name not in value and name in defaults:
+                self.left_out.append(defaults[name])
+                parts.append(next(self.defaults, None))
+                continue
+            if name not in value and kind[0] not in ("option", "nilable"):
+                raise TypeError(f"{what}: {type_text(wanted)} lacks the field {name!r}")
+            parts.append(self.read(value.get(name), kind, _inside(what, f".{name}")))
+        return cls.of(parts)
+
+    def enum(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.EnumValue:
+        """An Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, the name alone."""
+        decl = self.types.enum_type(wanted[1])
+        if isinstance(value, str):
+            value = Enum(decl.name, value, None)
+        elif isinstance(value, Mapping) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
+            value = Enum(decl.name, value["variant"], value.get("data"))
+        if not isinstance(value, Enum) or value.type != decl.name:
+            raise self.misfit(value, wanted, what)
+        if value.variant not in decl.index:
+            raise TypeError(f"{what}: {decl.name} has no variant {value.variant!r}")
+        number = decl.index[value.variant]
+        variant = decl.variants[number]
+        what = f"{what}: the data of {decl.name}::{variant.name}"
+        if not variant.arity:
+            self.nil(value.data, ("nil",), what)
+            return v.EnumValue(decl, number, None)
+        return v.EnumValue(decl, number, self.payload(value.data, variant, what))
+
+    def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
+        if variant.fields:
+            if not isinstance(data, Mapping) or set(data) != set(variant.fields):
+                raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
+            data = tuple(data[name] for name in variant.fields)
+        elif variant.arity == 1:
+            data = (data,)
+        elif isinstance(data, list):
+            data = tuple(data)
+        return self.tuple_of(data, ("tuple", variant.types), what)
+
+    def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        if not isinstance(value, ErrorValue) or not v.is_family(value.kind, wanted[1]):
+            raise self.misfit(value, wanted, what)
+        fields = {name: self.read(part, ("any",), _inside(what, f".{name}")) for name, part in value.fields.items()}
+        return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
+
+    def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        program = self.program
+        known = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas, *program.pipelines]
+        for ref in known if isinstance(value, Handle) else ():
+            if (v.typeof(ref), ref.name) == (wanted[1], value.name):
+                return ref
+        raise TypeError(f"{what}: expected a Handle of kind {wanted[1]} of the program, got {value!r}")
+
+
+_NATURAL: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (type(None), ("nil",)),
+    (bool, ("bool",)),
+    (int, ("int",)),
+    (float, ("float",)),
+    (str, ("string",)),
+    ((bytes, bytearray, memoryview), ("bytes",)),
+    (list, ("array", ("any",))),
+    (dict, ("map", ("any",), ("any",))),
+    ((Ok, Err), ("result", ("any",), ("any",))),
+    (ErrorValue, ("error", "Error")),
+)
+_Rule = Callable[[_Reader, Any, tuple[Any, ...], str], Any]
+_FROM_PYTHON: dict[str, _Rule] = {
+    "int": _Reader.integer, "float": _Reader.number, "string": _Reader.text, "bool": _Reader.boolean, "nil": _Reader.nil,
+    "union": _Reader.union, "prompt": _Reader.prompt, "tuple": _Reader.tuple_of, "map": _Reader.map_of,
+    "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "enum": _Reader.enum,
+    "bytes": _Reader.binary, "error": _Reader.error, "handle": _Reader.handle,
+    "array": lambda r, value, wanted, what: v.Array(r.items(value, wanted, what)),
+    "set": lambda r, value, wanted, what: v.make_set(r.items(value, wanted, what)),
+    "queue": lambda r, value, wanted, what: v.Queue(deque(r.items(value, wanted, what))),
+    "stack": lambda r, value, wanted, what: v.Stack(r.items(value, wanted, what)),
+}  # fmt: skip

@@ -1,0 +1,388 @@
+"""Connections, models, agents and their decorators (O-1.1 to O-1.59, O-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ..fields import (
+    AGENT,
+    AGENT_FIELDS,
+    CONNECTION,
+    CONNECTION_FIELDS,
+    CONNECTION_OBJECTS,
+    EITHER_OBJECTS,
+    MODEL,
+    MODEL_FIELDS,
+    PREDECLARED,
+    PROVIDERS,
+    RETRY,
+    SHAPED_LIKE_OPENAI,
+    TAKERS,
+    TEXT,
+)
+from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, did_you_mean, distance
+from ..resolver.state import ErroneousSymbol
+from ..source import Span
+from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
+from ..syntax import ast
+from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
+from .config import check_either, check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
+from .context import Checker, Expected, ExpressionRule
+from .declarations import FAILED, at_module_level
+from .decorators import check_decorators
+from .functions import task_body
+from .memory import refuse_attaching, without_key
+from .patterns import bind_irrefutable
+from .relations import ERRONEOUS, is_memory
+from .tools import offers_tools, tools_named
+from .types import written_type
+
+# ----------------------------------------------------------------
+# Connections, models and their decorators (O-1.1 to O-1.59).
+#
+# Hands on `check_connection`, `check_headers`, `check_model`.
+
+# ---------------------------------------------------------------- connections
+
+
+def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
+    node = symbol.declaration
+    owner = f"connection `{symbol.name}`"
+    check_decorators(c, node.decorators, "connect")
+    own: dict[str, Callable[[ast.Expr], object]] = {
+        "api_key": lambda value: _key(c, symbol, value),
+        "headers": lambda value: check_headers(c, value),
+        **{name: partial(check_object, c, f"`{name}`", rules=rules) for name, rules in CONNECTION_OBJECTS.items()},
+    }
+    for name, rules in EITHER_OBJECTS.items():
+        own[name] = partial(check_either, c, name, rule=CONNECTION[name], rules=rules, constant=True)
+    check_fields(c, owner, node.entries, symbol.fields, CONNECTION, CONNECTION_FIELDS, own)
+    given = c.manifest.get(symbol.name, {})
+    symbol.fields.update(given)  # the manifest's value counts (O-1.2)
+    known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
+    keys = {*(entry.key.text for entry in node.entries), *given}
+    keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
+    if "provider" not in known and "provider" not in keys:
+        likely = "custom" if "base_url" in keys else "openai"
+        others = ", ".join(f'"{one}"' for one in PROVIDERS if one != likely)
+        help = f'add `provider: "{likely}"`; others are {others}'
+        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=help)
+    if known.get("provider") == "custom" and "base_url" not in keys:
+        c.report(
+            "E4002", node.name.span, f"{owner} lacks `base_url`, which a custom provider needs",
+            help='add `base_url: "https://…"`',
+        )
+    for entry in node.entries:
+        _carried(c, owner, entry, known.get("provider"))
+
+
+def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
+    name = entry.key.text
+    if isinstance(provider, str) and provider not in TAKERS.get(name, (provider,)):
+        c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
+
+
+def _key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
+    """Of `api_key` the name of its variable is kept, as `api_key_env`."""
+    variable = environment_name(c, value, "E4005", "`api_key`")
+    if variable is not None:
+        symbol.fields["api_key_env"] = variable
+    return FAILED
+
+
+def environment_name(c: Checker, value: ast.Expr, code: str, what: str) -> str | None:
+    """NAME of exactly `env("NAME")` (O-1.5)."""
+    if _is_env(value):
+        assert isinstance(value, ast.Call)
+        name = value.arguments[0].value
+        if isinstance(name, ast.StringLiteral):
+            return name.value
+    c.report(code, value.span, f'{what} is written `env("NAME")`', help='write `env("NAME")`; the key stays outside')
+    return None
+
+
+def _is_env(value: ast.Expr) -> bool:
+    if not (isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr)):
+        return False
+    binding = value.callee.binding
+    one = len(value.arguments) == 1 and value.arguments[0].name is None
+    return one and isinstance(binding, BuiltinSymbol) and binding.name == "env"
+
+
+def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
+    """A String or `env("N")` per header; the latter is held as `{"env": "N"}` (O-1.13)."""
+    found: dict[str, object] = {}
+    if not isinstance(value, ast.MapExpr):
+        c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')
+        return found
+    places: dict[str, Span] = {}
+    for entry in value.entries:
+        if isinstance(entry.key, ast.StringLiteral):
+            first = places.setdefault(entry.key.value, entry.key.span)
+        if not isinstance(entry.key, ast.StringLiteral):
+            c.report("E4004", entry.key.span, "the name of a header is a String", help='write it in quotes: `"X-Name"`')
+        elif entry.key.value in found:
+            message = f'header "{entry.key.value}" is given twice'
+            c.report("E4001", entry.key.span, message, first=first, help="keep one of them")
+        elif _is_env(entry.value):
+            variable = environment_name(c, entry.value, "E4004", "a header")
+            found[entry.key.value] = {"env": variable}
+        else:
+            found[entry.key.value] = check_value(c, entry.key.value, entry.value, TEXT, constant=True)
+    return found
+
+
+# ---------------------------------------------------------------- models
+
+
+def check_model(c: Checker, symbol: ModelSymbol) -> None:
+    node = symbol.declaration
+    owner = f"model `{symbol.name}`"
+    symbol.decorators = check_decorators(c, node.decorators, "model")
+    duplicates(c, owner, [entry.key for entry in node.entries])
+    if node.kind == "agent":
+        _written_as_agent(c, node)
+    connection = _provider(c, symbol, owner)
+    for entry in node.entries:
+        name = entry.key.text
+        if name in MODEL_FIELDS and name not in symbol.fields:
+            symbol.fields[name] = entry.value
+            _model_field(c, symbol, entry)
+        elif name not in MODEL_FIELDS:
+            unknown_key(c, owner, entry.key, MODEL_FIELDS)
+    if connection is not None:
+        _check_model_against(c, symbol, owner, connection)
+
+
+def _written_as_agent(c: Checker, node: ast.Config) -> None:
+    """W0021, with the declaration as it should be (O-1.260)."""
+    sources = c.sources[node.span.file].text
+    values = [sources[entry.value.span.start : entry.value.span.end] for entry in node.entries]
+    if any("\n" in value for value in values):
+        help = "write `model` in place of `agent`, and `base` in place of its field `model`"
+    else:
+        fields = ", ".join(f"{entry.key.text}: {value}" for entry, value in zip(node.entries, values, strict=True))
+        help = f"write `model {node.name.text} {{ {fields} }}`"
+    c.report("W0021", node.name.span, f"`{node.name.text}` is a model written as an agent", help=help)
+
+
+def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
+    """The fields of the connection a model names (O-1.17, O-1.35)."""
+    node = symbol.declaration
+    entry = next((e for e in node.entries if e.key.text == "provider"), None)
+    if entry is None:
+        if not is_misspelt("provider", node.entries, MODEL_FIELDS):
+            c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
+        return None
+    value = entry.value
+    if not isinstance(value, ast.PathExpr) or value.member is not None:
+        help = f"write `{value.value}` without quotes" if isinstance(value, ast.StringLiteral) else None
+        c.report("E4004", value.span, "`provider` is the bare name of a connection", help=help)
+        return None
+    name = value.segments[-1].text
+    declared = value.binding
+    if isinstance(declared, ConnectionSymbol):
+        symbol.connection = declared
+        return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
+    if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
+        symbol.connection = name
+        return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
+    if declared is None or not isinstance(declared, ErroneousSymbol):
+        c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
+    return None
+
+
+def connection_help(c: Checker, name: str) -> str:
+    """Every connection, the nearest first."""
+    declared = {*PREDECLARED, *c.connections, *c.manifest}
+    known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+    near = did_you_mean(name, known)
+    listed = "connections are: " + ", ".join(f"`{other}`" for other in known)
+    return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
+
+
+def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
+    name, value = entry.key.text, entry.value
+    if name == "memory":
+        _model_memory(c, symbol, value)
+    elif name == "tools":
+        symbol.tools = tools_named(c, value, symbol)
+    elif name == "retry_policy":
+        check_object(c, "`retry_policy`", value, RETRY)
+    elif name == "knowledge":
+        _knowledge(c, value)
+    elif name in EITHER_OBJECTS:
+        check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
+    elif name in MODEL:
+        check_value(c, name, value, MODEL[name], constant=False)
+
+
+def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
+    """The name of a memory, a list of such as `with_memory` takes it, or a store that offers tools."""
+    if not isinstance(value, ast.ArrayExpr):
+        _attached(c, symbol, value)
+        return
+    if not value.items:
+        c.report("E4040", value.span, "the list of `memory` is empty", help="name memories: `memory: [plan, recent]`")
+    for item in value.items:
+        _attached(c, symbol, item, writes=item is value.items[-1], alone=False)
+
+
+def _attached(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: bool = True, alone: bool = True) -> None:
+    found = at_module_level(c, value, Expected())
+    binding = value.binding if isinstance(value, ast.PathExpr) else None
+    if found == KEYED_MEMORY:
+        without_key(c, value, help=f"a field has no key: call `{symbol.name}.with_memory(m.key(…)).execute(…)`")
+    elif isinstance(binding, MemorySymbol):
+        symbol.memories.append(binding)
+        refuse_attaching(c, value, symbol, binding, writes=writes)
+    elif found is not ERRONEOUS and not (alone and offers_tools(c, symbol, value)):
+        what: Type | str = found if not is_memory(found) else "an expression"
+        c.report(
+            "E4004", value.span, f"`memory` is the name of a memory, or a list of such, found `{what}`",
+            help="declare `memory log: Memory = Memory::new();` and write `memory: log`",
+        )
+
+
+def _knowledge(c: Checker, value: ast.Expr) -> None:
+    """A ledger or a scope of one, evaluated with the other fields (O-1.41)."""
+    found = at_module_level(c, value, Expected())
+    if found not in (LEDGER, ERRONEOUS):
+        help = "declare `ledger facts: Ledger = Ledger::new();` and write `knowledge: facts`"
+        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{found}`", help=help)
+
+
+def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:
+    """E4007: no model id; E4006: a field that the connection's API cannot carry (O-1.93)."""
+    node = symbol.declaration
+    told = any("base" in FIELDS.get(entry.key.text, ()) for entry in node.entries)  # `model: "…"`: the unknown field says it
+    if "base" not in symbol.fields and "default_model" not in connection and not told:
+        help = 'add `base: "…"` with the id of a model, or `default_model` to the connection'
+        c.report("E4007", node.name.span, f"{owner} has no model id", help=help)
+    stop = symbol.fields.get("stop_sequences")
+    if stop is not None and _api(connection) == "responses" and connection.get("unsupported") != "drop":
+        c.report(
+            "E4006", stop.span, f"`stop_sequences` is not carried by the responses API of `{symbol.connection}`",
+            help='use `api: "chat"`, or `unsupported: "drop"`',
+        )  # fmt: skip
+
+
+def _api(connection: dict[str, object]) -> str:
+    if connection.get("provider") not in SHAPED_LIKE_OPENAI:
+        return ""
+    chosen = connection.get("api", "auto")
+    if chosen != "auto":
+        return str(chosen)
+    own = connection.get("provider") == "openai" and connection.get("base_url") in (None, "https://api.openai.com/v1")
+    return "responses" if own else "chat"
+
+
+# ----------------------------------------------------------------
+# Agents and `listen`: declarations, their connectors, handlers (O-7.1 to O-7.3, O-7.32 to O-7.35).
+#
+# Hands on `check_agent` and the rule of `listen`.
+
+MESSAGE = map_(STRING, ANY)
+RESERVED_TYPES = ("result", "error", "init_ack", "response")
+
+
+def check_agent(c: Checker, symbol: AgentSymbol) -> None:
+    node = symbol.declaration
+    owner = f"agent `{symbol.name}`"
+    symbol.decorators = check_decorators(c, node.decorators, "agent")
+    own: dict[str, Callable[[ast.Expr], object]] = {"connector": lambda value: _connector(c, symbol, value)}
+    check_fields(c, owner, node.entries, symbol.fields, AGENT, AGENT_FIELDS, own)
+    if all(entry.key.text != "connector" for entry in node.entries):
+        c.report("E4002", node.name.span, f"{owner} lacks `connector`", help="the X of `[agents.X]` in Concerto.toml")
+
+
+def _connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
+    """A bare name or a String: what the manifest, or the host, knows the process by (O-7.1)."""
+    if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
+        name = value.segments[0].text
+    elif isinstance(value, ast.StringLiteral):
+        name = value.value
+    else:
+        c.report(
+            "E4004", value.span, "`connector` is a name or a String",
+            help="write `connector: name` of [agents.name] of Concerto.toml",
+        )
+        return FAILED
+    if c.agents is None:
+        message = f"no Concerto.toml configures the connector `{name}` of agent `{symbol.name}`"
+        c.report("W0401", value.span, message, help=f"write [agents.{name}], or give it by the host")
+    elif name not in c.agents:
+        near = did_you_mean(name, c.agents)
+        listed = ", ".join(f"`{other}`" for other in sorted(c.agents)) or "none"
+        help = f"{near + ' ' if near else ''}[agents.X] of Concerto.toml: {listed}"
+        c.report("E4003", value.span, f"unknown agent connector `{name}`", help=help)
+    else:
+        symbol.fields["process"] = c.agents[name]
+    return name
+
+
+# ---------------------------------------------------------------- listen
+
+
+def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
+    found = c.infer(node.operand)
+    call = _call(node.operand)
+    seen: dict[str, ast.ListenHandler] = {}
+    for handler in node.handlers:
+        _handler(c, handler, seen)
+    if found is ERRONEOUS:
+        return ERRONEOUS
+    if call is None or call.receiver.type not in (AGENT_REF, AGENT_BUILDER) or not call.name.text.startswith("execute"):
+        help = EVENT_OF_A_MEMORY if is_memory(found) else "write `listen A.execute(p) { … }`, A an agent"
+        return c.report("E4041", node.operand.span, "the operand of `listen` is no call of an agent", help=help)
+    return result(MESSAGE, error("AgentError")) if call.name.text == "execute" else found
+
+
+def _call(operand: ast.Expr) -> ast.MethodCall | None:
+    while isinstance(operand, ast.GroupExpr):
+        operand = operand.inner
+    return operand if isinstance(operand, ast.MethodCall) else None
+
+
+def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHandler]) -> None:
+    closure, pattern = node.body, node.pattern
+    if not isinstance(closure, ast.Closure) or not isinstance(pattern, ast.LiteralPattern):
+        return  # the parser has reported it
+    kind = str(pattern.value)
+    if kind in RESERVED_TYPES:
+        c.report("E4060", pattern.span, f'`listen` itself takes messages of type "{kind}"', help="choose another type of message")
+    elif kind in seen:
+        c.report(
+            "E4060", pattern.span, f'"{kind}" has two handlers', first=seen[kind].pattern.span,
+            help="join them in one handler",
+        )
+    seen.setdefault(kind, node)
+    if len(closure.parameters) != 1:
+        c.report(
+            "E2006", closure.span, f"a handler takes one message, {len(closure.parameters)} parameters given",
+            help="write `|m| { … }`",
+        )
+    for parameter in closure.parameters:
+        type_ = _parameter(c, node, parameter)
+        if parameter.binding is not None:
+            parameter.binding.type = type_
+        if parameter.pattern is not None:
+            bind_irrefutable(c, parameter.pattern, type_)
+    task_body(c, node.task)
+
+
+def _parameter(c: Checker, node: ast.ListenHandler, parameter: ast.Parameter) -> Type:
+    """The fields of the message: a Map, or an instance of the schema that is written (O-7.34)."""
+    if parameter.type is None:
+        return MESSAGE
+    type_ = written_type(c, parameter.type)
+    symbol = c.declared(type_)
+    if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
+        node.schema = symbol
+    elif type_ not in (MESSAGE, ANY, ERRONEOUS):
+        c.report("E4022", parameter.type.span, f"`{type_}` is not a schema", help="write a schema or Map<String, Any>")
+    return type_
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {ast.Listen: listen}

@@ -1,0 +1,405 @@
+"""Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
+
+`check_project` resolves and checks a program, fills every annotation of its trees, and hands on a `CheckedProgram`. Must not
+know: bytecode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ...vm.builtins import METHODS
+from ..diagnostics import Diagnostics
+from ..fields import PREDECLARED, PROVIDERS, TAKERS
+from ..hints.names import did_you_mean, limited_patience, listed
+from ..project import Project
+from ..resolver.program import resolve, warn_unused
+from ..resolver.state import Module
+from ..source import Source, Span
+from ..symbols import (
+    AgentSymbol,
+    ConnectionSymbol,
+    ConstSymbol,
+    ContextSymbol,
+    EnumSymbol,
+    FunctionSymbol,
+    HashMapSymbol,
+    ImplSymbol,
+    LedgerSymbol,
+    McpSymbol,
+    MemorySymbol,
+    ModelSymbol,
+    Offering,
+    PipelineSymbol,
+    StructSymbol,
+    Symbol,
+    ToolSymbol,
+)
+from ..syntax import ast
+from ..syntax.ast import on_fresh_stack
+from ..types import Implementation, Nominal, Type
+from . import calls, context, control, expressions, functions, methods, operators, propagation
+from .assignment import check_assignments
+from .context import Checker, ModuleMap
+from .contexts import check_context, check_fixed_slots, check_old_names, check_stored_names, declare_contexts, old_name
+from .declarations import (
+    check_constants,
+    check_cycles,
+    check_defaults,
+    check_trait_impls,
+    declare_impls,
+    declare_traits,
+    declare_types,
+)
+from .decorators import check_decorators, check_parts
+from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
+from .json_shapes import check_size
+from .mcp import check_mcp, declare_mcp
+from .memory import check_concurrent_memories, check_init, check_memory
+from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
+from .models import RULES as AGENT_RULES
+from .models import check_agent, check_connection, check_model, connection_help
+from .prompts import text_as_prompt
+from .propagation import foreign_value
+from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
+from .tools import check_store, check_test, check_tool, check_wire_names, declare_hashmap
+from .types import settle_bounds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..manifest import Manifest
+
+
+# ----------------------------------------------------------------
+# A checked program: the annotated tree's declarations by kind, as the code generator takes them.
+
+
+@dataclass(slots=True)
+class CheckedProgram:
+    """The root module's file. Each list in the order of modules, then of source; nested items stand with the others. `init`: the
+    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`: impls
+    of traits, as their traits know them."""
+
+    program: ast.Program
+    functions: list[FunctionSymbol] = field(default_factory=list)
+    promised: list[FunctionSymbol] = field(default_factory=list)
+    implementations: list[tuple[Implementation, ImplSymbol]] = field(default_factory=list)
+    model_types: dict[ModelSymbol, Type] = field(default_factory=dict)  # of models with impls
+    tool_types: dict[ToolSymbol, Type] = field(default_factory=dict)  # of tools that implement traits
+    structs: list[StructSymbol] = field(default_factory=list)
+    schemas: list[StructSymbol] = field(default_factory=list)
+    enums: list[EnumSymbol] = field(default_factory=list)
+    consts: list[ConstSymbol] = field(default_factory=list)
+    models: list[ModelSymbol] = field(default_factory=list)
+    agents: list[AgentSymbol] = field(default_factory=list)
+    connections: list[ConnectionSymbol] = field(default_factory=list)
+    manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
+    memories: list[MemorySymbol] = field(default_factory=list)
+    tools: list[ToolSymbol] = field(default_factory=list)
+    servers: list[McpSymbol] = field(default_factory=list)
+    contexts: list[ContextSymbol] = field(default_factory=list)
+    hashmaps: list[HashMapSymbol] = field(default_factory=list)
+    ledgers: list[LedgerSymbol] = field(default_factory=list)
+    pipelines: list[PipelineSymbol] = field(default_factory=list)
+    init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
+    main: FunctionSymbol | None = None
+
+
+# ----------------------------------------------------------------
+# Tables of the manifest that are whole only with what the program declares: connections, embedders and default steps (O-1.2,
+# M-10.16, M-9.24).
+#
+# Hands on `check_tables`, whose reports stand at lines of the manifest, and `with_models`.
+
+BASE_URL = 'write `base_url = "https://api.example.com/v1"`'
+
+
+def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main: str) -> None:
+    """When the memories and connections of the program are checked."""
+    declared = {symbol.name: symbol.fields for symbol in symbols if isinstance(symbol, ConnectionSymbol)}
+    sound = not manifest.diagnostics.has_errors  # a field with an error is not among the fields
+    for name, fields in manifest.connections.items():
+        _check_connection(manifest, name, fields, declared.get(name), sound)
+    # Another file of the project than the entry need not hold what the entry declares, but for what it uses.
+    is_entry = manifest.entry is None or manifest.entry.rpartition("/")[2] == main
+    steps = [symbol.steps for symbol in symbols if isinstance(symbol, MemorySymbol) and symbol.steps]
+    used = [held["embed"]["embed"].get("name") for held in steps if isinstance(held.get("embed", {}).get("embed"), dict)]
+    for name, fields in manifest.memory_tables.embedders.items():
+        if is_entry or name in used:
+            _check_embedder(c, manifest, name, fields.get("connection"), declared)
+    summarises = c.memory_defaults.get("summary", {}).get("summary", {}).get("model")
+    if isinstance(summarises, str) and (is_entry or any(_model_of(held) == summarises for held in steps)):
+        models = [symbol.name for symbol in symbols if isinstance(symbol, ModelSymbol)]
+        help = did_you_mean(summarises, models) or listed("models", models) or f"declare `model {summarises} {{ … }}`"
+        message = f"`summary` of [memory.defaults]: the program has no model `{summarises}`"
+        manifest.report("E4508", ("memory", "summary"), message, help)
+
+
+def _model_of(steps: Mapping[str, Mapping[str, Any]]) -> object:
+    """Of a summary; a text where no model has that name."""
+    held = steps.get("summary", {}).get("summary")
+    return held.get("model") if isinstance(held, dict) else None
+
+
+def with_models(defaults: Mapping[str, dict[str, Any]], symbols: Sequence[Symbol]) -> dict[str, dict[str, Any]]:
+    """The default steps with the model that summarises, if the program has it (M-9.24)."""
+    summary = defaults.get("summary", {}).get("summary", {})
+    named = [symbol for symbol in symbols if isinstance(symbol, ModelSymbol) and symbol.name == summary.get("model")]
+    if not named:
+        return dict(defaults)
+    return {**defaults, "summary": {"summary": {**summary, "model": named[0]}}}
+
+
+def _check_connection(
+    manifest: Manifest, name: str, fields: Mapping[str, object], declared: Mapping[str, object] | None, sound: bool
+) -> None:
+    """What a declaration of that name lacks is said at the declaration."""
+    where, place = f"[connections.{name}]", ("connections", name)
+    known = {**PREDECLARED.get(name, {}), **(declared or {}), **fields}
+    provider = known.get("provider")
+    judged = sound and declared is None
+    if provider is None and judged:
+        help = f'write `provider = "openai"`; providers are {", ".join(PROVIDERS)}'
+        manifest.report("E4002", place, f"{where} lacks `provider`, and no `connect {name}` gives it", help)
+    elif provider == "custom" and not known.get("base_url") and judged:
+        manifest.report("E4002", place, f"{where} lacks `base_url`, which a custom provider needs", BASE_URL)
+    for key in fields:
+        if isinstance(provider, str) and provider not in TAKERS.get(key, (provider,)):
+            message = f"`{key}` of {where} is not carried by provider `{provider}`"
+            manifest.report("E4006", (*place, key), message, "remove it")
+
+
+def _check_embedder(
+    c: Checker, manifest: Manifest, name: str, connection: object, declared: Mapping[str, object]
+) -> None:
+    if isinstance(connection, str) and connection not in (*PREDECLARED, *declared, *manifest.connections):
+        place = ("embedders", name, "connection")
+        manifest.report("E4003", place, f"unknown connection `{connection}`", connection_help(c, connection))
+
+
+# ----------------------------------------------------------------
+
+RULES = {
+    **expressions.RULES,
+    **expressions.LITERAL_RULES,
+    **operators.RULES,
+    **operators.PLACE_RULES,
+    **calls.RULES,
+    **methods.RULES,
+    **control.RULES,
+    **propagation.RULES,
+    **functions.RULES,
+    **functions.TASK_RULES,
+    **AGENT_RULES,
+    **context.RULES,
+}
+
+
+LINTS = (foreign_value, text_as_prompt)
+MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
+
+
+def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
+    """Checks a program of one parsed file; what it finds goes to `diagnostics`."""
+    return check_project(Project.single(program, source), diagnostics)
+
+
+class Examined(NamedTuple):
+    """What an editor asks of a program: it answers with what types offer, and with all that is declared."""
+
+    checker: Checker
+    symbols: list[Symbol]
+    checked: CheckedProgram
+
+
+def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
+    """Checks the parsed files of a program."""
+    examined = examine_project(project, diagnostics)
+    return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
+
+
+def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | None:
+    """The same with the state of the check; None if its types nest too deeply."""
+    try:
+        with limited_patience():
+            return on_fresh_stack(_check, project, diagnostics)
+    except RecursionError:  # of a walk over a declared type; trees are walked by levels
+        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
+        return None
+
+
+def _check(project: Project, diagnostics: Diagnostics) -> Examined:
+    module = resolve(project, diagnostics)
+    c = Checker(project.sources, diagnostics, RULES, MUTATING, LINTS)
+    c.modules = ModuleMap(project, module.modules)
+    c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
+    c.offering = [symbol for symbol in module.symbols if isinstance(symbol, Offering)]
+    c.agents = project.agents
+    c.manifest = project.connections
+    c.servers = project.servers
+    c.memory_tables = project.memory_tables
+    c.memory_defaults = with_models(project.memory_tables.defaults, module.symbols)
+    c.main = module.main if isinstance(module.main, FunctionSymbol) else None
+    for symbol in module.symbols:
+        if isinstance(symbol, (StructSymbol, EnumSymbol)):
+            assert isinstance(symbol.type, Nominal)
+            c.nominals[symbol.type.unique_name] = symbol
+        elif isinstance(symbol, ContextSymbol):
+            c.contexts[symbol.type.unique_name] = symbol
+    _declare(c, module)
+    _check_declarations(c, module)
+    if project.manifest is not None:
+        check_tables(c, project.manifest, module.symbols, project.main.rpartition("/")[2])
+    for symbol in module.symbols:
+        if isinstance(symbol, PipelineSymbol):
+            check_pipeline(c, symbol)
+        elif isinstance(symbol, FunctionSymbol):
+            c.deferring = False
+            check_function(c, symbol)
+            check_fixed_slots(c, symbol.declaration.body)
+            if c.deferring:
+                check_assignments(c, symbol)
+    check_step_functions(c)
+    check_computed_bounds(c)
+    check_slot_changes(c)
+    check_stored_names(c, [symbol for symbol in module.symbols if isinstance(symbol, MemorySymbol)])
+    check_concurrent_memories(c)
+    warn_unused(module, diagnostics, project.sources)
+    return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
+
+
+def _declare(c: Checker, module: Module) -> None:
+    """All types and signatures, before any body or value."""
+    declare_types(c, module.symbols)
+    declare_contexts(c, module.symbols)
+    for symbol in module.symbols:
+        if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
+            declare_schema(c, symbol, symbol.declaration)
+    declare_traits(c, module.symbols, module.traits, module.impls)
+    declare_impls(c, module.impls)
+    settle_bounds(c)
+    check_cycles(c, module.symbols)
+    for symbol in module.symbols:
+        if isinstance(symbol, FunctionSymbol):
+            declare_signature(c, symbol)
+        elif isinstance(symbol, HashMapSymbol):
+            declare_hashmap(c, symbol)
+        elif isinstance(symbol, PipelineSymbol):
+            declare_pipeline(c, symbol)
+        elif isinstance(symbol, McpSymbol):
+            declare_mcp(c, symbol)
+    check_trait_impls(c)
+
+
+def _check_struct_fields(c: Checker, symbol: StructSymbol, fields: list[ast.Field]) -> None:
+    checked = check_parts(c, fields, "struct field")
+    named = [(field.name, old_name(found)) for field, found in zip(fields, checked, strict=True)]
+    symbol.was.update((name.text, was) for name, was in named if was is not None)
+    check_old_names(c, "field", symbol.name, named)
+
+
+def _check_declarations(c: Checker, module: Module) -> None:
+    check_constants(c, module.symbols)
+    for decorators, place in module.decorated:
+        check_decorators(c, decorators, place)
+    for symbol in module.symbols:
+        match symbol:
+            case StructSymbol(declaration=ast.Schema() as node):
+                check_schema(c, symbol, node)
+                if not symbol.type_parameters:
+                    check_size(c, symbol.type, node.name.span)
+            case StructSymbol():
+                check_decorators(c, symbol.declaration.decorators, "struct")
+                _check_struct_fields(c, symbol, symbol.declaration.fields or [])
+                check_defaults(c, symbol)
+            case EnumSymbol():
+                check_decorators(c, symbol.declaration.decorators, "enum")
+                for variant in symbol.declaration.variants:
+                    check_parts(c, variant.fields, "variant field")
+                for member in symbol.members:
+                    check_defaults(c, member)
+            case FunctionSymbol() if symbol.tool is not None:
+                pass  # checked with its tool
+            case FunctionSymbol():
+                check_parts(c, symbol.declaration.parameters, "parameter of a fn")
+                check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
+            case MemorySymbol(value=None):
+                check_decorators(c, symbol.declaration.decorators, "memory")
+                check_memory(c, symbol)
+            case ContextSymbol():
+                check_decorators(c, symbol.declaration.decorators, "context")
+                check_context(c, symbol)
+            case HashMapSymbol() | LedgerSymbol():
+                check_decorators(c, symbol.declaration.decorators, symbol.declaration.kind)
+                check_store(c, symbol)
+            case ConnectionSymbol():
+                check_connection(c, symbol)
+            case AgentSymbol():
+                check_agent(c, symbol)
+    tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
+    servers = [symbol for symbol in module.symbols if isinstance(symbol, McpSymbol)]
+    for tool in tools:
+        check_tool(c, tool)
+    for server in servers:
+        check_mcp(c, server)
+    check_wire_names(c, [*tools, *servers])
+    for symbol in module.symbols:
+        if isinstance(symbol, ModelSymbol):
+            check_model(c, symbol)
+        elif isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
+            fold_nested_defaults(c, symbol)
+            check_validators(c, symbol)
+    for home, statement in module.inits:
+        check_init(c, statement, home)
+
+
+def _place(symbol: FunctionSymbol) -> str:
+    return "fn" if symbol.owner is None else "method"
+
+
+def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
+    checked = CheckedProgram(project.trees[project.main], init=[(home.rank, statement) for home, statement in module.inits])
+    for symbol in module.symbols:
+        match symbol:
+            case FunctionSymbol(declaration=ast.Function(body=None)):
+                checked.promised.append(symbol)
+            case FunctionSymbol():
+                checked.functions.append(symbol)
+            case StructSymbol(declaration=ast.Schema()):
+                checked.schemas.append(symbol)
+            case StructSymbol():
+                checked.structs.append(symbol)
+            case EnumSymbol():
+                checked.enums.append(symbol)
+            case ConstSymbol():
+                checked.consts.append(symbol)
+            case ModelSymbol():
+                checked.models.append(symbol)
+            case ToolSymbol():
+                checked.tools.append(symbol)
+            case McpSymbol():
+                checked.servers.append(symbol)
+            case AgentSymbol():
+                checked.agents.append(symbol)
+            case ConnectionSymbol():
+                checked.connections.append(symbol)
+            case MemorySymbol():
+                checked.memories.append(symbol)
+            case ContextSymbol():
+                checked.contexts.append(symbol)
+            case HashMapSymbol():
+                checked.hashmaps.append(symbol)
+            case LedgerSymbol():
+                checked.ledgers.append(symbol)
+            case PipelineSymbol():
+                checked.pipelines.append(symbol)
+                checked.functions.extend(symbol.stages)
+    checked.model_types, checked.tool_types = c.models, c.tools
+    checked.implementations = list(c.implementations.items())
+    declared = {symbol.name for symbol in checked.connections}
+    checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}
+    checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
+    return checked

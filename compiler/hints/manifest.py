@@ -1,0 +1,134 @@
+"""What may be written in `Concerto.toml`, by example: the helps of its errors (O-9.8).
+
+Hands on `example`, `known` and the table itself. Must not know: what a manifest says, how it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .names import did_you_mean, listed
+
+HEADERS = {
+    "project": "[project]",
+    "permissions": "[permissions]",
+    "connections": "[connections.main]",
+    "pricing": '[pricing."gpt-5.4-mini"]',
+    "budgets": "[budgets]",
+    "agents": "[agents.Worker]",
+    "mcp": "[mcp.Library]",
+    "stores": "[stores.shared]",
+    "embedders": "[embedders.small]",
+    "memory": "[memory]",
+    "memory.defaults": "[memory.defaults]",
+}
+COMMAND = {"command": 'command = "python3"\nargs = ["worker.py"]', "args": 'args = ["worker.py"]'}
+PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY", MODE = { value = "production" } }'}
+# Per table and key the lines that are right.
+EXAMPLES: dict[str, dict[str, str]] = {
+    "project": {"name": 'name = "app"', "version": 'version = "0.1.0"', "entry": 'entry = "main.conc"'},
+    "permissions": {
+        "fs": 'fs = ["data"]',
+        "fs_read": 'fs_read = ["data"]',
+        "fs_write": 'fs_write = ["data"]',
+        "net": 'net = ["api.example.com"]',
+        "env": 'env = ["API_KEY"]',
+        "run": 'run = ["git"]',
+        "tools": "tools = { Shell = false }",
+    },
+    "connections": {
+        "provider": 'provider = "openai"',
+        "api_key_env": 'api_key_env = "OPENAI_API_KEY"',
+        "base_url": 'base_url = "https://api.example.com/v1"',
+        "default_model": 'default_model = "gpt-5.4-mini"',
+        "models": 'models = { small = "gpt-5.4-mini" }',
+        "timeout": "timeout = 30",
+        "organization": 'organization = "org-1"',
+        "project": 'project = "proj-1"',
+        "api": 'api = "chat"',
+        "unsupported": 'unsupported = "drop"',
+        "structured": 'structured = "native"',
+        "replies": 'replies = ["Hello."]',
+        "retry": "retry = { max_attempts = 3 }",
+        "rate_limit": "rate_limit = { requests_per_minute = 60 }",
+        "headers": 'headers = { X-Team = "tools", X-Token = { env = "TEAM_TOKEN" } }',
+    },
+    "pricing": {
+        "input_per_million": "input_per_million = 0.25\noutput_per_million = 2.0",
+        "output_per_million": "input_per_million = 0.25\noutput_per_million = 2.0",
+    },
+    "budgets": {
+        "steps": "steps = 50",
+        "depth": "depth = 4",
+        "seconds": "seconds = 60",
+        "tokens": "tokens = 100000",
+        "cost": "cost = 0.5",
+        "model_calls": "model_calls = 200",
+    },
+    "agents": {
+        **COMMAND,
+        **PROCESS,
+        "transport": 'transport = "stdio"',
+        "working_dir": 'working_dir = "workers"',
+        "params": 'params = { mode = "fast" }',
+    },
+    "mcp": {
+        **COMMAND,
+        **PROCESS,
+        "transport": 'transport = "http"',
+        "url": 'url = "https://mcp.example.com"',
+        "headers": 'headers = { X-Token = { env = "MCP_TOKEN" } }',
+    },
+    "stores": {
+        "kind": 'kind = "sqlite"',
+        "path": 'kind = "sqlite"\npath = "notes.db"',
+        "url_env": 'kind = "redis"\nurl_env = "REDIS_URL"',
+    },
+    "embedders": {
+        "connection": 'connection = "main"\nmodel = "text-embedding-3-small"',
+        "model": 'connection = "main"\nmodel = "text-embedding-3-small"',
+        "kind": 'kind = "host"',
+    },
+    "memory": {
+        "namespace": 'namespace = "support"',
+        "defaults": "defaults = { window = 40 }",
+    },
+    "memory.defaults": {
+        "retain": "retain = 500",
+        "window": "window = 40",
+        "tokens": "tokens = 4000",
+        "clip": "clip = 500",
+        "weight": "weight = 2",
+        "prune": "prune = 0.9",
+        "tools": "tools = true",
+        "redact": 'redact = "Pii"',
+        "on_failure": 'on_failure = "Record"',
+        "on_conflict": 'on_conflict = "Fork"',
+        "store": 'store = "durable"',
+        "embed": 'embed = "offline"',
+        "ttl": 'ttl = "30d"',
+        "roles": 'roles = ["User", "Assistant"]',
+        "summary": 'summary = { model = "Shortener", every = 3, inject = "Prompt" }',
+    },
+}
+
+
+def example(path: tuple[str, ...]) -> str | None:
+    """How the key that `path` leads to is written; for one that the table does not have, how the table begins."""
+    if not path or path[0] not in EXAMPLES:
+        return None
+    rows = EXAMPLES[path[0]] | EXAMPLES.get(f"{path[0]}.defaults", {})
+    keys = path[2:] if "." in HEADERS[path[0]] else path[1:]  # behind the name of `[stores.NAME]`
+    line = rows.get(keys[0]) if keys else None
+    if line is None:
+        return f"write {_shown(HEADERS[path[0]])} with {_shown(next(iter(rows.values())))}"
+    return f"write {_shown(line)}"
+
+
+def _shown(lines: str) -> str:
+    return " and ".join(f"`{line}`" for line in lines.split("\n"))
+
+
+def known(what: str, name: str, names: Sequence[str]) -> str | None:
+    """For a name that a table does not have."""
+    return did_you_mean(name, names) or listed(what, names, len(names))

@@ -1,0 +1,116 @@
+"""Name resolution: what every name of a program denotes.
+
+`resolve` fills the `binding`, `scope` and `symbol` fields of the tree, marks captured locals, and hands on a `Module`: all
+symbols in order. Must not know: types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..diagnostics import Diagnostics
+from ..project import Project
+from ..source import Source, Span
+from ..symbols import FunctionSymbol, Local, ModuleSymbol
+from ..syntax import ast
+from . import expressions, paths, patterns
+from .items import declare_impls, declare_items, predeclare, visit_items
+from .library import declare_library, library_tool
+from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
+from .names import outermost
+from .state import Module, Resolver
+
+HANDLERS = {
+    **paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **expressions.TASK_HANDLERS, **expressions.BRACES_HANDLERS,
+}  # fmt: skip
+
+
+def resolve(project: Project, diagnostics: Diagnostics) -> Module:
+    r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, library_tool, project)
+    for code, span, message, help in project.rejected:
+        r.report(code, span, message, help=help)
+    predeclare(r)
+    declare_library(r)
+    bodies = _declare(r)
+    settle_imports(r)
+    for module in r.module.modules:
+        with r.inside(module, r.spaces[module]):
+            declare_impls(r, bodies[module])
+    for module in r.module.modules:
+        with r.inside(module, r.spaces[module]):
+            visit_items(r, bodies[module])
+    settle_imports(r)  # those of blocks
+    order_modules(r)
+    warn_unused_imports(r)
+    r.module.sort()
+    main = r.spaces[r.root].names.get("main")
+    r.module.main = main if isinstance(main, FunctionSymbol) else None
+    return r.module
+
+
+def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
+    """Gives every module and every item of a module its symbol."""
+    bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]] = {}
+    project = r.project
+    r.by_file[project.main] = new_module(r, r.root)
+    r.undeclared.append((r.root, project.trees[project.main].items))
+    roots = sorted(project.roots.items())
+    while r.undeclared or roots:
+        if r.undeclared:
+            module, items = r.undeclared.pop(0)
+            bodies[module] = items
+            with r.inside(module, r.spaces[module]):
+                declare_items(r, items)
+        else:
+            name, file = roots.pop(0)
+            r.rooted.names[name] = file_module(r, file, name, r.root)
+    for name, symbol in r.spaces[r.root].names.items():
+        if isinstance(symbol, ModuleSymbol):
+            r.rooted.names.setdefault(name, symbol)
+    return bodies
+
+
+def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Source]) -> None:
+    """W0001 for locals that nothing reads; W0011 for `mut` that nothing needs. Needs the checker's marks. After an error the
+    marks are incomplete, so nothing is said then."""
+    if diagnostics.has_errors:
+        return
+    shadowing = {found.span for found in diagnostics.found if found.code == "W0010"}
+    holes: dict[str, dict[str, int]] = {}
+    for local in module.locals:
+        place = local.declared_at
+        if place is None or local.name == "self":
+            continue
+        span = _name_span(place, local)
+        if span in shadowing:
+            continue
+        if not local.read and not local.name.startswith("_"):
+            if span.file not in holes:
+                holes[span.file] = _holes(sources[span.file].text)
+            in_string = holes[span.file].get(local.name, 0) >= span.end
+            help = f"write `${{{local.name}}}` in the string: a hole has a `$`" if in_string else None
+            help = help or f"write `_{local.name}` if that is meant"
+            diagnostics.report("W0001", span, f"unused variable `{local.name}`", help=help)
+        elif local.mutable and not local.changed:
+            diagnostics.report("W0011", span, f"`{local.name}` need not be `mut`", help="remove `mut`")
+
+
+_HOLE = re.compile(r'["\n]|(?<!\$)\{(\w+)')
+
+
+def _holes(text: str) -> dict[str, int]:
+    """Words behind a `{` in strings, as strings of other languages have holes, with the last place of each."""
+    found: dict[str, int] = {}
+    quoted = False
+    for match in _HOLE.finditer(text):
+        if match[1] is None:
+            quoted = match[0] == '"'
+        elif quoted:
+            found[match[1]] = match.start()
+    return found
+
+
+def _name_span(place: ast.Node, local: Local) -> Span:
+    name = getattr(place, "name", None)
+    return name.span if isinstance(name, ast.Ident) else place.span

@@ -1,0 +1,537 @@
+"""What names denote.
+
+The resolver and checker make these records and hang them on the annotation fields of `ast`; codegen reads them and decides
+nothing about names or types itself. Must not know: bytecode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..vm.schema import tool_name
+from .syntax import ast
+from .types import ANY, Nominal, Type
+
+# ----------------------------------------------------------------
+# Modules, scopes and variables; what the language and its library declare.
+
+
+@dataclass(eq=False, slots=True)
+class Symbol:
+    """`home`: the module that declares it, None for predeclared and local names."""
+
+    name: str
+    home: ModuleSymbol | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False, slots=True)
+class ModuleSymbol(Symbol):
+    """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` holds its text; `rank` is
+    its place in the order of initialisation (L-5.14.1)."""
+
+    file: str
+    rank: int = 0
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Its names from the root, without the root's own."""
+        return () if self.home is None else (*self.home.path, self.name)
+
+    def is_inside(self, other: ModuleSymbol) -> bool:
+        """Whether this is `other` or a submodule of it, to any depth: it then sees what is private there (L-8.4.1)."""
+        at: ModuleSymbol | None = self
+        while at is not None and at is not other:
+            at = at.home
+        return at is not None
+
+    def __str__(self) -> str:
+        return "::".join(self.path) or self.name
+
+
+@dataclass(eq=False, slots=True)
+class StdModuleSymbol(Symbol):
+    """`std::name`; the library itself has the name ``."""
+
+
+@dataclass(eq=False, slots=True)
+class StdFunctionSymbol(Symbol):
+    """The function `std::module::name`: a row of vm/builtins/registry."""
+
+    module: str
+
+
+@dataclass(eq=False, slots=True)
+class FunctionScope:
+    """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures.
+    `propagates`: `?` or throw may leave it; `returns_option`: then None leaves as None (L-3.12.4). `copies`: it runs as a task,
+    on copies of what it captures (O-6.8); `spawns`: it starts tasks that end before it does (O-6.14); `wraps`: its ends are
+    wrapped in Ok (L-3.12.8)."""
+
+    parent: FunctionScope | None
+    result: Type | None = None
+    returns_option: bool = False
+    propagates: bool = False
+    copies: bool = False
+    spawns: bool = False
+    wraps: bool = False
+    locals: list[Local] = field(default_factory=list)
+    slots: dict[tuple[str, str], ast.SlotRef] = field(default_factory=dict)  # of its clauses, by names of memory and slot
+
+
+@dataclass(eq=False, slots=True)
+class Local(Symbol):
+    """A variable, parameter, pattern or catch name. `captured`: some closure reads or writes it, so it lives in a cell."""
+
+    type: Type
+    mutable: bool
+    scope: FunctionScope
+    captured: bool = False
+    declared_at: ast.Node | None = None
+    read: bool = False  # for W0001
+    changed: bool = False  # assigned again or written through, for W0011
+    deferred: bool = False  # declared by a `let` without initialiser (L-3.13.3)
+    learned: bool = False  # its type is that of its first use (L-3.2.8)
+
+
+@dataclass(eq=False, slots=True)
+class TypeParameterSymbol(Symbol):
+    """`T` of a generic declaration; `type` is what it is inside."""
+
+    declaration: ast.TypeParameter
+    type: Type
+
+
+@dataclass(eq=False, slots=True)
+class BuiltinSymbol(Symbol):
+    """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed."""
+
+
+@dataclass(eq=False, slots=True)
+class ErrorFamilySymbol(Symbol):
+    """A built-in error family as a path head; `variant` None for `F::new` and plain F."""
+
+    variant: str | None = None
+
+
+# ----------------------------------------------------------------
+# Functions, impls, traits, and the declarations that make types and constants.
+
+
+@dataclass(slots=True)
+class TestInfo:
+    """What the decorators of a test say (O-8.1, O-8.2): `part` must be in the text of an expected failure; `cases`: of each case
+    its text and the arguments that it calls the function with, None for a test without parameters."""
+
+    description: str
+    expect_fail: bool
+    part: str | None
+    cases: list[tuple[str, list[ast.Expr]]] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class FunctionSymbol(Symbol):
+    """A function, associated function or method; `parameters` include `self`. `owner` is the impl or trait it stands in."""
+
+    declaration: ast.Function
+    parameters: list[Type]
+    result: Type
+    owner: ImplSymbol | TraitSymbol | None = None
+    tool: Symbol | None = None  # the tool or MCP server it is a method of
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    test: TestInfo | None = None
+
+    @property
+    def is_test(self) -> bool:
+        return any(decorator.name.text == "test" for decorator in self.declaration.decorators)
+
+    @property
+    def all_type_parameters(self) -> list[TypeParameterSymbol]:
+        """Those of its impl or trait, then its own."""
+        return self.type_parameters if self.owner is None else [*self.owner.inside, *self.type_parameters]
+
+    @property
+    def takes_self(self) -> bool:
+        return bool(self.declaration.parameters) and self.declaration.parameters[0].is_self
+
+    @property
+    def changes_self(self) -> bool:
+        """Whether it is declared with `mut self`: it then gives its result and the new `self`."""
+        parameters = self.declaration.parameters
+        return bool(parameters) and parameters[0].is_self and parameters[0].mutable
+
+    @property
+    def path(self) -> str:
+        """Its name with that of its type, as messages, stack traces and images have it."""
+        return self.name if self.owner is None else f"{self.owner.path}::{self.name}"
+
+
+@dataclass(eq=False, slots=True)
+class ImplSymbol(Symbol):
+    """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments. `trait`: what X
+    names, a TraitSymbol or the family `Error`."""
+
+    declaration: ast.Impl
+    head: Symbol | None
+    target: Type
+    trait: Symbol | None = None
+    methods: list[FunctionSymbol] = field(default_factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+    @property
+    def inside(self) -> list[TypeParameterSymbol]:
+        """The type parameters that its methods see."""
+        return self.type_parameters
+
+    @property
+    def path(self) -> str:
+        return self.name if self.trait is None else f"{self.name}::{self.trait.name}"
+
+    def method(self, name: str) -> FunctionSymbol | None:
+        return next((method for method in self.methods if method.name == name), None)
+
+
+@dataclass(eq=False, slots=True)
+class TraitSymbol(Symbol):
+    """`trait X { … }`; inside, `Self` is a type parameter like those of X (L-3.1.17)."""
+
+    declaration: ast.Trait
+    type: Type
+    self_parameter: TypeParameterSymbol
+    methods: dict[str, FunctionSymbol] = field(default_factory=dict)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+    @property
+    def inside(self) -> list[TypeParameterSymbol]:
+        return [self.self_parameter, *self.type_parameters]
+
+    @property
+    def target(self) -> Type:
+        return self.self_parameter.type
+
+    @property
+    def path(self) -> str:
+        return self.name
+
+
+@dataclass(eq=False, slots=True)
+class TraitItemSymbol(Symbol):
+    """A method of a trait as a path names it: `X::m` (`trait`), `T::m` (`impls`: those of T whose traits have it) or `T::X::m`
+    (both). Without a name: the `T::X` before `::m`."""
+
+    trait: TraitSymbol | None
+    impls: list[ImplSymbol] = field(default_factory=list)
+    of_type: bool = False  # whether a T is named
+
+
+@dataclass(eq=False, slots=True)
+class StructSymbol(Symbol):
+    """A struct or schema; `fields` in declaration order as (name, type, default or None, optional). Of schemas: the modes
+    of O-2.14 ff., the description of each field that has one (O-2.13), all its forms with their decorators, in source order,
+    and the validators these add (O-2.18); of schemas and the structs in them: the values of their defaults."""
+
+    declaration: ast.Struct | ast.Schema
+    type: Type
+    fields: list[tuple[str, Type, ast.Expr | None, bool]]
+    partial: bool = False
+    coerce: bool = False
+    descriptions: dict[str, str] = field(default_factory=dict)
+    forms: list[ast.Schema] = field(default_factory=list)
+    validators: list[ast.Expr] = field(default_factory=list)
+    was: dict[str, str] = field(default_factory=dict)  # names before, by field
+    constants: dict[str, object] = field(default_factory=dict)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class EnumSymbol(Symbol):
+    """`members` are the variants named by `variants`, in the same order."""
+
+    declaration: ast.Enum
+    type: Type
+    variants: list[str]
+    members: list[VariantSymbol] = field(default_factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class VariantSymbol(Symbol):
+    """`E::V`; also the None of Option is written as a plain path and bound to BuiltinSymbol("None"). `form` is unit, tuple or
+    struct; `fields` are the parts of the payload as in StructSymbol, those of a tuple variant named by their numbers."""
+
+    enum: EnumSymbol
+    index: int
+    form: str = "unit"
+    fields: list[tuple[str, Type, ast.Expr | None, bool]] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class ConstSymbol(Symbol):
+    """`value`: the folded constant as plain Python data (int, float, str, bool, None, list, dict, tuple; a ConstStruct or a
+    VariantSymbol for struct and enum values)."""
+
+    declaration: ast.Const
+    type: Type
+    value: object = None
+
+
+@dataclass(slots=True)
+class ConstStruct:
+    """A folded struct value: its fields in declaration order."""
+
+    struct: StructSymbol
+    values: list[object]
+
+
+@dataclass(slots=True)
+class ConstVariant:
+    """A folded enum value with a payload."""
+
+    variant: VariantSymbol
+    values: list[object]
+
+
+@dataclass(eq=False, slots=True)
+class AliasSymbol(Symbol):
+    declaration: ast.TypeAlias
+    type: Type
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+
+# ----------------------------------------------------------------
+# Memories with their contexts, and shared stores.
+
+
+@dataclass(eq=False, slots=True)
+class MemorySymbol(Symbol):
+    """`steps`: values by the names of vm/bytecode/shape.py, by written step; None before it was checked. `of`: the memory
+    or view that a derived view is of."""
+
+    declaration: ast.Store
+    max_messages: int | None
+    steps: dict[str, dict[str, Any]] | None = None
+    of: MemorySymbol | None = None
+    keys: list[str] = field(default_factory=list)  # of `per`
+    value: MemoryValue | None = None  # of one that values are made from
+
+    @property
+    def computed(self) -> list[tuple[str, ast.Expr]]:
+        """The bounds that a run computes, by name, in the order they are written (M-2.14, M-2.19)."""
+        merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
+        found = [(name, value.value) for name, value in merged.items() if isinstance(value, ComputedBound)]
+        return sorted(found, key=lambda bound: bound[1].span.start)
+
+    @property
+    def told(self) -> str:
+        """What a message calls it: its name, which that of a value is none that stands in the program."""
+        return f"`{self.name}`" if self.value is None else "this memory"
+
+    @property
+    def stored_as(self) -> str | None:
+        """What `was` says."""
+        found: str | None = (self.steps or {}).get("was", {}).get("was")
+        return found
+
+    @property
+    def log(self) -> MemorySymbol:
+        """The memory whose log it shows: itself, unless it is a view."""
+        return self if self.of is None else self.of.log
+
+    @property
+    def image_steps(self) -> dict[str, Any]:
+        """What the image carries beside `max_messages`, `of` and `context` (M-2.13)."""
+        merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
+        computed = {name: value for name, value in merged.items() if isinstance(value, (ComputedBound, BoundFunction))}
+        if self.value is not None:
+            merged["made"] = [name for name, _ in self.computed]
+        elif computed:
+            merged["bounds"] = {name: True if isinstance(value, ComputedBound) else value for name, value in computed.items()}
+        return {name: merged[name] for name in sorted(merged) if name not in ("retain", "context", *computed)}
+
+    @property
+    def context(self) -> ContextSymbol | None:
+        """What `.context(C)` names."""
+        found: ContextSymbol | None = (self.steps or {}).get("context", {}).get("context")
+        return found
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """One slot of a context (M-10.2). `type` is filled by the checker. `root` stands for it where code generation asks which
+    variable a place begins with; anybody may write it."""
+
+    name: str
+    tier: str
+    mutable: bool
+    declaration: ast.Slot
+    type: Type = ANY
+    was: str | None = None  # its name before
+    root: Local = field(default_factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
+
+
+@dataclass(eq=False, slots=True)
+class ContextSymbol(Symbol):
+    """`type` stands only between the brackets of `Memory<C>`."""
+
+    declaration: ast.Context
+    type: Nominal
+    slots: dict[str, Slot] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class SlotAccess:
+    """`m.slot` (M-10.2). `held`: the variable with what the function loaded at entry, an Option; `needed`: by `needs`."""
+
+    slot: Slot
+    held: Local | None = None
+    needed: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class StepFunction:
+    """The function of a memory step as written: a closure, or a name. `place`: (memory, number) of the value that initialisation
+    gives it, once the image is made."""
+
+    value: ast.Expr
+    place: list[int] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class BoundFunction(StepFunction):
+    """A bound that is a function of the key (M-2.17)."""
+
+
+@dataclass(eq=False, slots=True)
+class ComputedBound:
+    """A bound that is no constant: computed when the program begins, of a memory value where it is made (M-2.14, M-2.19)."""
+
+    value: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class MemoryValue:
+    """What a chain in the body of a function makes (M-2.18). `chain`: its links from the constructor on; `messages`: what it is
+    made from."""
+
+    chain: ast.Call
+    messages: ast.Expr | None = None
+
+
+@dataclass(eq=False, slots=True)
+class HashMapSymbol(Symbol):
+    """`path`: the file of with_persistence; `entry`: of one that offers tools, key and value as the fields of a schema."""
+
+    declaration: ast.Store
+    type: Type
+    path: str | None = None
+    entry: StructSymbol | None = None
+
+
+@dataclass(eq=False, slots=True)
+class LedgerSymbol(Symbol):
+    declaration: ast.Store
+
+
+# ----------------------------------------------------------------
+# What programs orchestrate: connections, models, agents, tools, MCP servers, pipelines.
+
+
+@dataclass(eq=False, slots=True)
+class ConnectionSymbol(Symbol):
+    """`fields`: plain data as the image holds it (O-10.8)."""
+
+    declaration: ast.Config
+    fields: dict[str, object]
+
+
+@dataclass(eq=False, slots=True)
+class ModelSymbol(Symbol):
+    """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
+    `memories`: the attached ones, the turn goes to the last."""
+
+    declaration: ast.Config
+    connection: ConnectionSymbol | str
+    fields: dict[str, ast.Expr]
+    memories: list[MemorySymbol] = field(default_factory=list)
+    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = field(default_factory=list)
+    store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
+    scope: list[str] = field(default_factory=list)  # the names of the scope of the store
+    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written
+
+
+@dataclass(eq=False, slots=True)
+class AgentSymbol(Symbol):
+    """`fields`: plain data as the image holds it (O-10.13)."""
+
+    declaration: ast.Config
+    fields: dict[str, object] = field(default_factory=dict)
+    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class ToolSymbol(Symbol):
+    """A tool: a struct `state` of its fields with an impl of its methods. `arguments`: of each tool method its parameters as the
+    fields of a schema (O-4.7); `texts`: its description; `description`: that of the tool."""
+
+    declaration: ast.Tool
+    state: StructSymbol
+    impl: ImplSymbol
+    description: str = ""
+    texts: dict[FunctionSymbol, str] = field(default_factory=dict)
+    arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    effects: dict[FunctionSymbol, str] = field(default_factory=dict)  # classes of `@effect` (O-9.37)
+    guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
+
+    def wire_name(self, method: FunctionSymbol) -> str:
+        """What a model calls it (O-4.8)."""
+        return tool_name(self.name, method.name)
+
+    @property
+    def methods(self) -> list[FunctionSymbol]:
+        return self.impl.methods
+
+
+@dataclass(eq=False, slots=True)
+class McpSymbol(Symbol):
+    """An MCP server. `fields`: plain data as the image holds it (O-10.12). Of each signature in `methods`: `arguments` as those
+    of a tool, `results`: what it gives as the one field of a schema, `texts`: its description if it has one."""
+
+    declaration: ast.Mcp
+    methods: list[FunctionSymbol] = field(default_factory=list)
+    fields: dict[str, object] = field(default_factory=dict)
+    texts: dict[FunctionSymbol, str] = field(default_factory=dict)
+    arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    results: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+
+    def wire_name(self, method: FunctionSymbol) -> str:
+        return tool_name(self.name, method.name)
+
+
+@dataclass(eq=False, slots=True)
+class StageSymbol(FunctionSymbol):
+    """A stage of a pipeline as the function it is. Its parameter, or for an expression stage (`value`) the input of the pipeline
+    and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22)."""
+
+    pipeline: PipelineSymbol = field(kw_only=True)
+    stage: ast.Stage = field(kw_only=True)
+    effective: Type = field(default=ANY, kw_only=True)
+    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list, kw_only=True)
+    state: str = field(default="new", kw_only=True)  # busy while its body is checked, then done
+
+    @property
+    def path(self) -> str:
+        return f"{self.pipeline.name}::{self.name}"
+
+
+@dataclass(eq=False, slots=True)
+class PipelineSymbol(Symbol):
+    """`input`, `output`: those of its signature, else of its stages (O-6.23); None until somebody asks."""
+
+    declaration: ast.Pipeline
+    stages: list[StageSymbol] = field(default_factory=list)
+    input: Type | None = None
+    output: Type | None = None
+
+
+# What gives tools to models.
+Offering = ToolSymbol | McpSymbol | HashMapSymbol | LedgerSymbol | MemorySymbol

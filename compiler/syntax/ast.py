@@ -1,0 +1,1054 @@
+"""The abstract syntax tree.
+
+Built by the grammar, read by every later phase. Each node carries its exact span. Fields made by `annotation` are empty after
+parsing and are filled by the checker; nothing else changes a tree.
+Must not know: tokens, types' rules, bytecode.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar, dataclass_transform
+
+from ..source import Span
+
+# ----------------------------------------------------------------
+# What every node is: a span and children; the bases of the families.
+
+T = TypeVar("T")
+
+
+def annotation(init: Literal[False] = False) -> Any:
+    """A field that a later phase fills."""
+    return field(default=None, init=init, metadata={"annotation": True}, repr=False)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field, annotation))
+def node(cls: type[T]) -> type[T]:
+    """A class of nodes. The parser does not name the fields of frequent nodes, which takes a third of the time (V-8.7)."""
+    return dataclass(slots=True, eq=False)(cls)
+
+
+@node
+class Node:
+    span: Span
+
+    def children(self) -> Iterator[Node]:
+        """Child nodes in source order of the fields."""
+        for name in _places(self):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, list):
+                for item in value:
+                    if isinstance(item, Node):
+                        yield item
+                    else:
+                        yield from _nodes(item)
+
+
+def _nodes(value: object) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _nodes(item)
+
+
+_WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
+
+
+_known: dict[object, list[str]] = {}
+
+
+def _places(node: Node) -> list[str]:
+    """The fields of its class that may hold nodes."""
+    found = _known.get(type(node))
+    if found is None:
+        names = [f.name for f in fields(node) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
+        found = _known[type(node)] = names
+    return found
+
+
+@node
+class Expr(Node):
+    # annotations
+    type: Any = annotation()  # checker.types.Type of the expression itself, before `coercion`
+    coercion: Any = annotation()  # checker.coercions.Coercion the place it stands in asks for, or None
+
+
+@node
+class TypeExpr(Node):
+    pass
+
+
+@node
+class Pattern(Node):
+    # annotation: type of the value it is matched against
+    type: Any = annotation()
+
+
+@node
+class Stmt(Node):
+    pass
+
+
+@node
+class Item(Node):
+    decorators: list[Decorator] = field(default_factory=list, kw_only=True)
+    public: bool = field(default=False, kw_only=True)
+    doc: str | None = field(default=None, kw_only=True)
+    symbol: Any = annotation()  # resolver.symbols.Symbol it declares
+
+
+@node
+class Ident(Node):
+    """A name where it is written: declarations, fields, labels, keys."""
+
+    text: str
+
+
+@node
+class Argument(Node):
+    """`value` or `name: value`."""
+
+    name: Ident | None
+    value: Expr
+
+
+@node
+class Decorator(Node):
+    name: Ident
+    arguments: list[Argument]
+    parenthesised: bool
+
+
+# ----------------------------------------------------------------
+# Expressions with a body: blocks, branches, loops, closures, and what leaves them.
+
+
+@node
+class Block(Expr):
+    """`{ statements; result }`; `result` is the final expression without `;`, or None."""
+
+    statements: list[Stmt]
+    result: Expr | None
+
+
+@node
+class If(Expr):
+    """`otherwise` is a Block, another If, or None."""
+
+    condition: Expr
+    then: Block
+    otherwise: Expr | None
+
+
+@node
+class MatchArm(Node):
+    pattern: Pattern
+    guard: Expr | None
+    body: Expr
+
+
+@node
+class Match(Expr):
+    subject: Expr
+    arms: list[MatchArm]
+
+
+@node
+class For(Expr):
+    label: Ident | None
+    pattern: Pattern
+    iterable: Expr
+    body: Block
+    failure: Any = annotation()  # over a Stream: the coercion of the error that cuts it, or None
+
+
+@node
+class While(Expr):
+    label: Ident | None
+    condition: Expr
+    body: Block
+
+
+@node
+class Loop(Expr):
+    label: Ident | None
+    body: Block
+
+
+@node
+class CatchClause(Node):
+    """`catch`, `catch T`, `catch T(e)`."""
+
+    type: TypeExpr | None
+    name: Ident | None
+    body: Block
+    binding: Any = annotation()  # the Local of `name`
+    caught: Any = annotation()  # checker Type it catches, None for all
+
+
+@node
+class Try(Expr):
+    body: Block
+    catches: list[CatchClause]
+    rethrow: Any = annotation()  # (type, coercion) of errors that no clause catches and that are converted on their way outward
+
+
+@node
+class Parameter(Node):
+    """`name: type = default`, or `self` / `mut self` (`is_self`).
+
+    A closure parameter that takes its argument apart carries a `pattern`, and `_` as its name.
+    """
+
+    name: Ident
+    type: TypeExpr | None
+    default: Expr | None = None
+    is_self: bool = False
+    mutable: bool = False
+    decorators: list[Decorator] = field(default_factory=list)
+    pattern: Pattern | None = None
+    binding: Any = annotation()  # its Local
+
+
+@node
+class Closure(Expr):
+    """`|a, b: T| body`, `|| -> T { … }`, and `fn (a: A) -> T { … }` (`function_form`)."""
+
+    parameters: list[Parameter]
+    result: TypeExpr | None
+    body: Expr
+    function_form: bool = False
+    scope: Any = annotation()  # resolver.symbols.FunctionScope
+
+
+@node
+class Return(Expr):
+    value: Expr | None
+
+
+@node
+class Throw(Expr):
+    value: Expr
+
+
+@node
+class Break(Expr):
+    label: Ident | None
+    value: Expr | None
+
+
+@node
+class Continue(Expr):
+    label: Ident | None
+
+
+# ----------------------------------------------------------------
+# Expressions that start or await tasks, and `listen`.
+
+
+@node
+class Await(Expr):
+    """`await operand` (`postfix` false) or `operand.await`."""
+
+    operand: Expr
+    postfix: bool
+    tasks: Any = annotation()  # list[TaskBody]: of the elements of a tuple
+
+
+@node
+class Spawn(Expr):
+    operand: Expr
+    task: Any = annotation()  # TaskBody
+
+
+@node
+class TaskBody(Expr):
+    """What runs in a task of its own, or an `async` block; made by the resolver around an expression of the tree. `kind`: await,
+    race, spawn, parallel, async, listen; `pattern` takes the element of a `parallel for`."""
+
+    kind: str
+    pattern: Pattern | None
+    body: Expr
+    scope: Any = annotation()  # resolver.symbols.FunctionScope
+
+
+@node
+class AsyncBlock(Expr):
+    body: Block
+    task: Any = annotation()  # TaskBody
+
+
+@node
+class ParallelFor(Expr):
+    pattern: Pattern
+    iterable: Expr
+    limit: Expr | None
+    body: Block
+    task: Any = annotation()  # TaskBody
+
+
+@node
+class ListenHandler(Node):
+    """Written as a match arm; L-2.6.6 is checked after parsing."""
+
+    pattern: Pattern
+    guard: Expr | None
+    body: Expr
+    task: Any = annotation()  # TaskBody of the closure's body
+    schema: Any = annotation()  # StructSymbol that its parameter is annotated with
+
+
+@node
+class Listen(Expr):
+    operand: Expr
+    handlers: list[ListenHandler]
+
+
+# ----------------------------------------------------------------
+# Expressions: literals, operators, access, calls.
+
+
+@node
+class IntLiteral(Expr):
+    """`value` may be 2**63 only directly under unary minus (L-1.4.1)."""
+
+    value: int
+
+
+@node
+class FloatLiteral(Expr):
+    value: float
+
+
+@node
+class StringLiteral(Expr):
+    """`word`: written bare, as the tier of a fact (M-2.6)."""
+
+    value: str
+    word: bool = False
+
+
+@node
+class BoolLiteral(Expr):
+    value: bool
+
+
+@node
+class NilLiteral(Expr):
+    pass
+
+
+@node
+class Interpolation(Expr):
+    """A string with holes: `parts` are StringLiteral (text, may be missing between holes) and other expressions (holes)."""
+
+    parts: list[Expr]
+
+
+@node
+class PathExpr(Expr):
+    """A name or path: `x`, `self`, `a::b`, `Set<Int>::new`. One segment and no arguments is the plain name."""
+
+    segments: list[Ident]
+    type_arguments: list[TypeExpr] | None = None  # after the segments, before `member`
+    member: Ident | None = None  # NAME of `path<T>::NAME`
+    binding: Any = annotation()  # resolver.symbols.Symbol it denotes
+
+
+@node
+class ArrayExpr(Expr):
+    items: list[Expr]
+
+
+@node
+class MapEntry(Node):
+    """`key: value`. A key written as one bare word is a StringLiteral of that word (L-2.6.2); `(k)` keeps the expression k."""
+
+    key: Expr
+    value: Expr
+
+
+@node
+class MapExpr(Expr):
+    entries: list[MapEntry]
+
+
+@node
+class TupleExpr(Expr):
+    items: list[Expr]
+
+
+@node
+class GroupExpr(Expr):
+    """`(e)`: kept for the formatter and for L-2.6.2; means what `inner` means."""
+
+    inner: Expr
+
+
+@node
+class FieldInit(Node):
+    """`name: value`; `x` alone is `x: x` with `shorthand` set."""
+
+    name: Ident
+    value: Expr
+    shorthand: bool = False
+
+
+@node
+class StructExpr(Expr):
+    """`Path<T> { a: 1, b, ..base }`."""
+
+    path: list[Ident]
+    type_arguments: list[TypeExpr] | None
+    fields: list[FieldInit]
+    base: Expr | None
+    binding: Any = annotation()  # the struct, schema or variant symbol
+
+
+@node
+class RangeExpr(Expr):
+    start: Expr | None
+    end: Expr | None
+    inclusive: bool
+
+
+@node
+class Unary(Expr):
+    """`operator` is `-` or `!`."""
+
+    operator: str
+    operand: Expr
+
+
+@node
+class Binary(Expr):
+    """Arithmetic, comparison, `&&`, `||`, `??`. `operator` is the token's text."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@node
+class Assign(Expr):
+    """`target = value` (`operator` is `=`) or `target op= value` (`operator` is `+=` …)."""
+
+    operator: str
+    target: Expr
+    value: Expr
+
+
+@node
+class Pipe(Expr):
+    """`left |> …` after L-2.3.1 and L-2.3.2: `applied` is the rewritten call, which holds `left` as an argument."""
+
+    # No child of its own: a walk meets it inside `applied`, and meeting it twice would double the work at each pipe.
+    left: Expr = field(metadata={"annotation": True})
+    applied: Expr
+
+
+@node
+class Cast(Expr):
+    operand: Expr
+    target: TypeExpr
+    catchable: Any = annotation()  # whether a `try` around it takes its failure (L-3.5.8)
+
+
+@node
+class Propagate(Expr):
+    """`operand?`."""
+
+    operand: Expr
+    together: Any = annotation()  # true over an Array or tuple of Results (L-3.12.10)
+    failure: Any = annotation()  # the coercion of the error on its way to its target, or None
+
+
+@node
+class Call(Expr):
+    """`callee(arguments)`. `a::b::f<T>(x)` has a PathExpr callee with type arguments."""
+
+    callee: Expr
+    arguments: list[Argument]
+    target: Any = annotation()  # checker.calls.CallTarget
+    tasks: Any = annotation()  # list[TaskBody]: the operands of `race`
+    memory: Any = annotation()  # MemorySymbol that this chain makes a value of
+
+
+@node
+class MethodCall(Expr):
+    """`receiver.name<T>(arguments)`."""
+
+    receiver: Expr
+    name: Ident
+    type_arguments: list[TypeExpr] | None
+    arguments: list[Argument]
+    target: Any = annotation()  # checker.calls.CallTarget
+    held: Any = annotation()  # SlotRefs of the clauses of the function that may see what it writes
+    memory: Any = annotation()  # MemorySymbol that this chain makes a value of
+
+
+@node
+class FieldAccess(Expr):
+    """`receiver.name` without a call. `receiver.name<T>` without call is refused by the checker."""
+
+    receiver: Expr
+    name: Ident
+    type_arguments: list[TypeExpr] | None = None
+    target: Any = annotation()  # checker.calls.FieldTarget
+    held: Any = annotation()  # SlotRef of the clause that loads this slot at entry
+
+
+@node
+class TupleAccess(Expr):
+    """`receiver.N`."""
+
+    receiver: Expr
+    index: int
+
+
+@node
+class Index(Expr):
+    receiver: Expr
+    index: Expr
+
+
+@node
+class ErrorExpr(Expr):
+    """Stands where recovery gave up, or for a form that was refused as a whole; has type Any and causes no second diagnostic.
+    `inside`: what of it is an expression all the same."""
+
+    inside: list[Expr] = field(default_factory=list)
+
+
+# ----------------------------------------------------------------
+# Items of the core language.
+
+
+@node
+class TypeParameter(Node):
+    name: Ident
+    bounds: list[TypeExpr]
+
+
+@node
+class SlotRef(Node):
+    owner: Ident
+    slot: Ident
+    binding: Any = annotation()  # resolver.symbols.Symbol of the memory
+    local: Any = annotation()  # resolver.symbols.Local that holds what was loaded at entry
+    found: Any = annotation()  # resolver.symbols.Slot
+    kind: Any = annotation()  # the word of its clause
+
+
+@node
+class Clause(Node):
+    """`needs a.b, c.d` or `reads …` (`kind` is the word)."""
+
+    kind: str
+    slots: list[SlotRef]
+    failure: Any = annotation()  # checker.coercions.Coercion of the error for the function's result
+
+
+@node
+class Function(Item):
+    """`body` is None when it ends in `;`."""
+
+    name: Ident
+    is_async: bool
+    type_parameters: list[TypeParameter]
+    parameters: list[Parameter]
+    result: TypeExpr | None
+    clauses: list[Clause]
+    body: Block | None
+    scope: Any = annotation()  # resolver.symbols.FunctionScope
+
+
+@node
+class Field(Node):
+    name: Ident
+    type: TypeExpr
+    default: Expr | None
+    optional: bool = False
+    public: bool = False
+    decorators: list[Decorator] = field(default_factory=list)
+    doc: str | None = None
+
+
+@node
+class Struct(Item):
+    name: Ident
+    type_parameters: list[TypeParameter]
+    fields: list[Field]
+
+
+@node
+class Schema(Item):
+    """`fields` is None for the body-less `schema T;`."""
+
+    name: Ident
+    type_parameters: list[TypeParameter]
+    fields: list[Field] | None
+
+
+@node
+class Variant(Node):
+    """Unit (`items` and `fields` None), tuple (`items`) or struct (`fields`)."""
+
+    name: Ident
+    items: list[TypeExpr] | None
+    fields: list[Field] | None
+    doc: str | None = None
+
+
+@node
+class Enum(Item):
+    name: Ident
+    type_parameters: list[TypeParameter]
+    variants: list[Variant]
+
+
+@node
+class Trait(Item):
+    name: Ident
+    type_parameters: list[TypeParameter]
+    methods: list[Function]
+
+
+@node
+class Impl(Item):
+    """`impl T { … }` (`trait` None) or `impl X for T { … }`."""
+
+    type_parameters: list[TypeParameter]
+    trait: TypeExpr | None
+    target: TypeExpr
+    methods: list[Function]
+
+
+@node
+class Const(Item):
+    name: Ident
+    type: TypeExpr
+    value: Expr
+
+
+@node
+class TypeAlias(Item):
+    name: Ident
+    type_parameters: list[TypeParameter]
+    target: TypeExpr
+
+
+@node
+class UseTree(Node):
+    """`path`, `path as alias`, `path::*` (`glob`), `path::{…}` (`group`)."""
+
+    path: list[Ident]
+    alias: Ident | None = None
+    glob: bool = False
+    group: list[UseTree] | None = None
+
+
+@node
+class Use(Item):
+    tree: UseTree
+
+
+@node
+class InitStatement(Node):
+    """`NAME.method(…);` at module level (O-0.7)."""
+
+    call: MethodCall
+
+
+TopLevel = Item | InitStatement
+
+
+@node
+class Module(Item):
+    """`mod a;` (`items` None) or `mod a { … }`."""
+
+    name: Ident
+    items: list[TopLevel] | None
+
+
+# ----------------------------------------------------------------
+# Contexts of memory.
+
+
+@node
+class Slot(Node):
+    name: Ident
+    mutable: bool
+    type: TypeExpr
+    default: Expr | None
+    decorators: list[Decorator] = field(default_factory=list)
+
+
+@node
+class Tier(Node):
+    """`persistent`, `session` or `ephemeral`."""
+
+    kind: str
+    slots: list[Slot]
+
+
+@node
+class Context(Item):
+    name: Ident
+    tiers: list[Tier]
+
+
+# ----------------------------------------------------------------
+# Items of orchestration: configured declarations, tools, pipelines, stores; `mock`.
+
+
+@node
+class ConfigEntry(Node):
+    key: Ident
+    value: Expr
+
+
+@node
+class Config(Item):
+    """`model NAME { … }`, `agent NAME { … }`, `connect NAME { … }`: `kind` is the word."""
+
+    kind: str
+    name: Ident
+    entries: list[ConfigEntry]
+
+    @property
+    def declares(self) -> str:
+        """What it declares: an `agent` with a provider and no connector is a model (O-1.260)."""
+        keys = {entry.key.text for entry in self.entries}
+        return "model" if self.kind == "agent" and "provider" in keys and "connector" not in keys else self.kind
+
+
+@node
+class Mock(Stmt):
+    name: Ident
+    config: list[ConfigEntry]
+    # annotation: the declared symbol it stands in for
+    target: Any = annotation()
+
+
+@node
+class Mcp(Item):
+    name: Ident
+    entries: list[ConfigEntry]
+    functions: list[Function]
+
+
+@node
+class ToolField(Node):
+    name: Ident
+    type: TypeExpr
+    default: Expr | None
+    doc: str | None = None
+
+
+@node
+class Tool(Item):
+    """`entries` holds `description: …`; `fields` the state."""
+
+    name: Ident
+    trait: Ident | None
+    entries: list[ConfigEntry]
+    fields: list[ToolField]
+    methods: list[Function]
+    impl: Any = annotation()  # the Impl of the trait
+
+
+@node
+class Stage(Node):
+    """A stage with parameters and body, or `stage name = expr;` (`value`)."""
+
+    name: Ident
+    parameters: list[Parameter]
+    result: TypeExpr | None
+    body: Block | None
+    value: Expr | None
+    decorators: list[Decorator] = field(default_factory=list)
+    doc: str | None = None
+    scope: Any = annotation()
+
+
+@node
+class Pipeline(Item):
+    name: Ident
+    parameter: Parameter | None
+    result: TypeExpr | None
+    stages: list[Stage]
+
+
+@node
+class Store(Item):
+    """`memory NAME: type = value;`, `hashmap …`, `ledger …`: `kind` is the word."""
+
+    kind: str
+    name: Ident
+    type: TypeExpr
+    value: Expr
+
+
+# ----------------------------------------------------------------
+# Patterns.
+
+
+@node
+class WildcardPattern(Pattern):
+    pass
+
+
+@node
+class LiteralPattern(Pattern):
+    """String, Int, Float, Bool or nil; a negative number carries its sign in `value`."""
+
+    value: str | int | float | bool | None
+
+
+@node
+class RangePattern(Pattern):
+    start: int | float | None
+    end: int | float | None
+    inclusive: bool
+
+
+@node
+class BindPattern(Pattern):
+    """`x`, `mut x`, `x @ p`. A bare `x` may turn out to be a constant or a unit variant (L-5.8.2): then `constant` is set."""
+
+    name: Ident
+    mutable: bool
+    inner: Pattern | None = None
+    binding: Any = annotation()  # its Local
+    constant: Any = annotation()  # the ConstSymbol or VariantSymbol it denotes instead
+
+
+@node
+class PathPattern(Pattern):
+    """`E::V` or another path of two or more segments, without arguments."""
+
+    path: list[Ident]
+    binding: Any = annotation()
+
+
+@node
+class TupleStructPattern(Pattern):
+    """`E::V(p, q)`, `Some(p)`, `Ok(p)`."""
+
+    path: list[Ident]
+    items: list[Pattern]
+    binding: Any = annotation()
+
+
+@node
+class FieldPattern(Node):
+    """`x`, `mut x` (pattern is the BindPattern of the name, `shorthand` set) or `x: p`."""
+
+    name: Ident
+    pattern: Pattern
+    shorthand: bool
+
+
+@node
+class StructPattern(Pattern):
+    path: list[Ident]
+    fields: list[FieldPattern]
+    rest: bool
+    binding: Any = annotation()
+
+
+@node
+class TuplePattern(Pattern):
+    items: list[Pattern]
+
+
+@node
+class RestPattern(Pattern):
+    """`..` or `..name`, only among the items of an ArrayPattern."""
+
+    name: Ident | None
+    binding: Any = annotation()
+
+
+@node
+class ArrayPattern(Pattern):
+    items: list[Pattern]
+
+
+@node
+class OrPattern(Pattern):
+    alternatives: list[Pattern]
+
+
+# ----------------------------------------------------------------
+# One file as a whole.
+
+
+@node
+class ErrorItem(Item):
+    """Stands where recovery gave up on an item."""
+
+
+@node
+class Comment(Node):
+    """Trivia: `//…`, `/*…*/`, `///…`, `#!…` as written, `text` without its line end. `own_line`: nothing but blanks before it."""
+
+    text: str
+    own_line: bool
+
+
+@node
+class Program(Node):
+    """One file: its items and initialisation statements in source order, and every comment in source order."""
+
+    items: list[TopLevel]
+    comments: list[Comment]
+
+
+# ----------------------------------------------------------------
+# Statements.
+
+
+@node
+class ExprStmt(Stmt):
+    """`e;` or a block-like form that ends at its brace (`terminated` false)."""
+
+    expr: Expr
+    terminated: bool
+
+
+@node
+class Let(Stmt):
+    pattern: Pattern
+    type: TypeExpr | None
+    value: Expr | None
+
+
+@node
+class ItemStmt(Stmt):
+    item: Item
+
+
+@node
+class EmptyStmt(Stmt):
+    """A lone `;`."""
+
+
+# ----------------------------------------------------------------
+# Types as written.
+
+
+@node
+class NamedType(TypeExpr):
+    """`a::B<C, D>`; `arguments` is None without angle brackets."""
+
+    path: list[Ident]
+    arguments: list[TypeExpr] | None
+    binding: Any = annotation()  # resolver.symbols.Symbol it denotes
+
+
+@node
+class NilableType(TypeExpr):
+    inner: TypeExpr
+
+
+@node
+class FunctionType(TypeExpr):
+    parameters: list[TypeExpr]
+    result: TypeExpr | None
+
+
+@node
+class TupleType(TypeExpr):
+    """`()`, `(A,)`, `(A, B)`. `(A)` is grouping and gives A itself."""
+
+    items: list[TypeExpr]
+
+
+@node
+class LiteralType(TypeExpr):
+    """A string literal as a type."""
+
+    value: str
+
+
+@node
+class UnionType(TypeExpr):
+    members: list[TypeExpr]
+
+
+# ----------------------------------------------------------------
+# Recursion over deeply nested trees within the host's recursion limit (G-5.6, L-2.6.7).
+#
+# A tree may nest 256 deep, and each level costs a walker several Python frames. `Nesting.call` moves every SEGMENT-th level to
+# a
+# thread of its own, which has a recursion budget of its own. A host without threads (WebAssembly) has no other code that the
+# limit
+# protects: there it is raised for the time of the walk and put back (G-5.7).
+
+SEGMENT = 40  # levels per thread; a walker may use up to 20 frames a level
+FRAMES = 1000  # that a segment may use, where it has no thread of its own
+DEEPEST = 100 * SEGMENT  # what the source alone may ask for is far less; a walk that goes on is refused as too deep
+
+
+class Nesting:
+    """Counts the levels of one walk."""
+
+    __slots__ = ("depth",)
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """`function(*arguments)`, one level deeper. RecursionError beyond DEEPEST levels."""
+        depth = self.depth
+        self.depth = depth + 1
+        try:
+            if (depth + 1) % SEGMENT:
+                return function(*arguments)
+            if depth >= DEEPEST:
+                raise RecursionError("a walk goes too deep")
+            return on_fresh_stack(function, *arguments)
+        finally:
+            self.depth = depth
+
+
+def on_fresh_stack(function: Callable[..., T], *arguments: Any) -> T:
+    """`function(*arguments)` in a thread of its own; its exception is raised here."""
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            outcome.append(context.run(function, *arguments))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="concerto-compiler")
+    try:
+        thread.start()
+    except RuntimeError:  # no thread can be started
+        return with_more_frames(function, *arguments)
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def with_more_frames(function: Callable[..., T], *arguments: Any) -> T:
+    """`function(*arguments)` with a recursion limit that is FRAMES higher."""
+    sys.setrecursionlimit(sys.getrecursionlimit() + FRAMES)
+    try:
+        return function(*arguments)
+    finally:
+        sys.setrecursionlimit(sys.getrecursionlimit() - FRAMES)

@@ -1,0 +1,148 @@
+"""The whole grammar as PLY wants it: one module object with tokens, precedence and a `p_` function per production.
+
+Expands the notation of Appendix B. Hands `MODULE` to PLY, which makes or checks the tables from it.
+Must not know: how tables are stored or run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+
+from . import productions_expressions, productions_items, productions_orchestration, productions_statements, productions_types
+from .lexer import TERMINALS
+from .rules import Action, Family, Rule
+
+FAMILIES: dict[str, Family] = {
+    "items": productions_items.FAMILY,
+    "types": productions_types.FAMILY,
+    "statements": productions_statements.FAMILY,
+    "expressions": productions_expressions.FAMILY,
+    "orchestration": productions_orchestration.FAMILY,
+}
+
+START = "program"
+
+# Lowest first.
+PRECEDENCE = (
+    ("nonassoc", "CLOSURE"),
+    ("right", "RETURN", "BREAK", "THROW"),
+    ("right", "EQ", "PLUSEQ", "MINUSEQ", "STAREQ", "SLASHEQ", "PERCENTEQ"),
+    ("left", "PIPEGT"),
+    ("left", "QQ"),
+    ("left", "OROR"),
+    ("left", "ANDAND"),
+    ("left", "EQEQ", "NE"),
+    ("left", "LT", "GT", "LE", "GE"),
+    ("nonassoc", "RANGE", "RANGEEQ", "RANGE_FROM", "RANGE_TO", "RANGE_TOEQ"),
+    ("left", "PLUS", "MINUS"),
+    ("left", "STAR", "SLASH", "PERCENT"),
+    ("left", "AS"),
+    ("right", "UMINUS", "NOT", "AWAIT"),
+    ("right", "POW"),
+)
+
+# What the parser does on a reduction. CALL runs the action; the others need no call.
+CALL, SAME, NONE, NEW_LIST, FIRST, APPEND, TRAILING = range(7)
+
+_SUFFIX = re.compile(r"(\w+)(\?|,\*|,\+|\*|,)\Z")
+# `x,` is the list without a trailing comma that `x,*` and `x,+` share.
+_NAMES = {"?": "_opt", "*": "_star", ",*": "_list", ",+": "_list1", ",": "_items"}
+
+
+class Production:
+    """A production without suffixes."""
+
+    __slots__ = ("text", "kind", "action", "name")
+
+    def __init__(self, text: str, kind: int, action: Action | None, name: str) -> None:
+        self.text = text
+        self.kind = kind
+        self.action = action
+        self.name = name  # of the `p_` function
+
+
+class _Expansion:
+    def __init__(self) -> None:
+        self.productions: list[Production] = []
+        self.shared: dict[str, None] = {}
+
+    def run(self) -> list[Production]:
+        for family_name, family in FAMILIES.items():
+            for number, rule in enumerate(family.rules):
+                self.add_rule(rule, f"p_{family_name}_{number:03d}")
+        for symbol in self.shared:
+            self.add_shared(symbol)
+        return self.productions
+
+    def add_rule(self, rule: Rule, name: str) -> None:
+        head, body = rule.production.split(" : ", 1)
+        text = f"{head} : {' '.join(self.symbol(word) for word in body.split())}"
+        self.productions.append(Production(text, SAME if rule.action is None else CALL, rule.action, name))
+
+    def symbol(self, word: str) -> str:
+        found = _SUFFIX.match(word)
+        if found is None:
+            return word
+        self.shared.setdefault(word)
+        if found[2] in (",*", ",+"):
+            self.shared.setdefault(found[1] + ",")
+            self.shared.setdefault("COMMA?")
+        return found[1] + _NAMES[found[2]]
+
+    def add_shared(self, word: str) -> None:
+        found = _SUFFIX.match(word)
+        assert found is not None
+        one, suffix = found.groups()
+        name = one + _NAMES[suffix]
+        if suffix == "?":
+            rows = [(f"{name} : {one}", SAME), (f"{name} :", NONE)]
+        elif suffix == "*":
+            rows = [(f"{name} :", NEW_LIST), (f"{name} : {name} {one}", APPEND)]
+        elif suffix == ",":
+            rows = [(f"{name} : {one}", FIRST), (f"{name} : {name} COMMA {one}", APPEND)]
+        else:
+            rows = [(f"{name} : {one}_items COMMA_opt", TRAILING)]
+            if suffix == ",*":
+                rows.append((f"{name} :", NEW_LIST))
+        for number, (text, kind) in enumerate(rows):
+            self.productions.append(Production(text, kind, None, f"p_shared_{name}_{number}"))
+
+
+PRODUCTIONS = _Expansion().run()
+
+# By the name PLY binds.
+BY_NAME = {production.name: production for production in PRODUCTIONS}
+
+
+def _p_function(production: Production, order: int) -> Callable[[object], None]:
+    """PLY reads the production from the docstring and the order from the line number; it never calls the function."""
+
+    def template(p: object) -> None:
+        raise AssertionError("the parser of syntax/parser.py runs actions itself")
+
+    function = FunctionType(template.__code__, globals(), production.name)
+    function.__doc__ = production.text
+    function.co_firstlineno = order  # type: ignore[attr-defined]
+    return function
+
+
+def _p_error(p: object) -> None:
+    raise AssertionError("the parser of syntax/parser.py handles errors itself")
+
+
+def _module() -> ModuleType:
+    module = ModuleType("concerto_grammar")
+    members = module.__dict__
+    members["__file__"] = __file__
+    members["tokens"] = TERMINALS
+    members["precedence"] = PRECEDENCE
+    members["start"] = START
+    members["p_error"] = _p_error
+    for order, production in enumerate(PRODUCTIONS, 1):
+        members[production.name] = _p_function(production, order)
+    return module
+
+
+MODULE = _module()

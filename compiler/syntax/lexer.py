@@ -1,0 +1,632 @@
+"""The raw lexer: source text to tokens, comments and documentation, by one master pattern.
+
+Strings with holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every lexical error is reported
+and lexing goes on at the next token boundary (L-4.1.3). Hands a `TokenList` to the filter.
+Must not know: where a soft word is a keyword, what brackets mean.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from math import inf
+from typing import NamedTuple
+
+from ..diagnostics import Diagnostics
+from ..source import NAME_HELP, Source, Span, character_help, end_of_character, end_of_name, is_letter
+from .ast import Comment
+
+# ----------------------------------------------------------------
+# The text inside string literals: escapes, and the trimming of multi-line strings.
+#
+# Works on the source text of the pieces between holes; hands decoded text to the lexer.
+
+# Called with code, start and end within the piece, message, help.
+Report = Callable[[str, int, int, str, str], None]
+
+_ESCAPE = re.compile(r"\\(?:u\{([^}\"'\n]*)\}|(u)|(.)|$)", re.DOTALL)
+_SIMPLE = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "r": "\r", "t": "\t", "0": "\0", "$": "$"}
+_HEX = re.compile(r"[0-9A-Fa-f]{1,6}\Z")
+RAW_FORM = 'a raw string is `r#"…"#`'
+LEGAL_ESCAPES = rf"legal escapes are \\ \" \' \n \r \t \0 \$ \u{{…}}; {RAW_FORM}"
+
+
+def decode_escapes(text: str, report: Report) -> str:
+    """Text with its escapes replaced (L-1.5.6); a bad escape is reported and left out."""
+    if "\\" not in text:
+        return text
+
+    def replace(found: re.Match[str]) -> str:
+        digits, bare_u, char = found.groups()
+        if char in _SIMPLE:
+            return _SIMPLE[char]
+        if digits is None and bare_u is None:
+            report("E0007", found.start(), found.end(), f"unknown escape `{_shown(found[0])}`", LEGAL_ESCAPES)
+            return ""
+        return _scalar(digits or "", found, report)
+
+    return _ESCAPE.sub(replace, text)
+
+
+def _scalar(digits: str, found: re.Match[str], report: Report) -> str:
+    value = int(digits, 16) if _HEX.match(digits) else -1
+    if 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF:
+        return chr(value)
+    what = f"malformed `\\u{{}}` escape: `{digits}` is no Unicode scalar value"
+    report("E0008", found.start(), found.end(), what, r"write `\u{1F600}`: 1 to 6 hexadecimal digits in braces")
+    return ""
+
+
+def _shown(escape: str) -> str:
+    return escape.replace("\n", "⏎").replace("\r", "")
+
+
+_OPENING_LINE = re.compile(r"[ \t]*\n")
+_CLOSING_LINE = re.compile(r"\n([ \t]*)\Z")
+
+
+def trim_pieces(pieces: list[str]) -> list[str]:
+    """The literal pieces of one multi-line string, trimmed by L-1.5.8, escapes still in place.
+
+    A hole stands between each piece and the next. Trimming comes before escapes because only line ends that are
+    written in the source begin a literal line.
+    """
+    pieces = [piece.replace("\r\n", "\n") for piece in pieces]
+    opening = _OPENING_LINE.match(pieces[0])
+    if opening:
+        # The line end stays for now: it tells that the first literal line begins at a line start.
+        pieces[0] = pieces[0][opening.end() - 1 :]
+    closing = _CLOSING_LINE.search(pieces[-1])
+    if closing:
+        margin = len(closing[1])
+        pieces[-1] = pieces[-1][: closing.start() + 1]
+        pieces = [_cut_margin(piece, margin, at == len(pieces) - 1) for at, piece in enumerate(pieces)]
+        pieces[-1] = pieces[-1][:-1]
+    if opening and pieces[0].startswith("\n"):
+        pieces[0] = pieces[0][1:]
+    return pieces
+
+
+def _cut_margin(piece: str, margin: int, is_last: bool) -> str:
+    lines = piece.split("\n")
+    for at in range(1, len(lines)):
+        line = lines[at]
+        # The last line of a piece runs on into a hole, so it is no blank line.
+        runs_on = at == len(lines) - 1 and not is_last
+        blanks = len(line) - len(line.lstrip(" \t"))
+        lines[at] = "" if blanks == len(line) and not runs_on else line[min(blanks, margin) :]
+    return "\n".join(lines)
+
+
+# ----------------------------------------------------------------
+# Tokens: their names, their spelling in messages, and the list the lexer and the filter hand on.
+#
+# The list is kept as parallel columns because a token object per token would double the cost of lexing.
+
+END = "$end"
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text: how the tables below and in other modules are written."""
+    return frozenset(text.split())
+
+
+HARD_KEYWORDS = {
+    word: word.upper()
+    for word in sorted(
+        words(
+            "let mut const fn struct enum trait impl pub use mod if else match for while loop break continue return in as "
+            "try catch throw async await true false nil self"
+        )
+    )
+}
+
+# L-1.3.3; the filter decides where each is a keyword.
+DECLARING_WORDS = words("type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock")
+CLAUSE_WORDS = words("needs reads")
+TIER_WORDS = words("persistent session ephemeral")
+SOFT_WORDS = DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | words("listen spawn parallel limit")
+
+# L-1.7.1; the filter retags `..`, `..=`, `|`, `||`, `<`, `>`, `{`.
+OPERATORS = {
+    "..=": "RANGEEQ", "**": "POW", "==": "EQEQ", "!=": "NE", "<=": "LE", ">=": "GE", "&&": "ANDAND", "||": "OROR",
+    "|>": "PIPEGT", "??": "QQ", "..": "RANGE", "->": "ARROW", "=>": "FATARROW", "::": "COLONCOLON", "+=": "PLUSEQ",
+    "-=": "MINUSEQ", "*=": "STAREQ", "/=": "SLASHEQ", "%=": "PERCENTEQ", "+": "PLUS", "-": "MINUS", "*": "STAR",
+    "/": "SLASH", "%": "PERCENT", "<": "LT", ">": "GT", "!": "NOT", "=": "EQ", ".": "DOT", "|": "PIPE",
+    "?": "QUESTION", "@": "AT", "(": "LPAREN", ")": "RPAREN", "{": "LBRACE", "}": "RBRACE", "[": "LBRACKET",
+    "]": "RBRACKET", ",": "COMMA", ";": "SEMI", ":": "COLON",
+}  # fmt: skip
+
+# Every type the filter can hand to the grammar.
+TERMINALS = tuple(
+    sorted(
+        {"IDENT", "INT", "FLOAT", "STRING", "ISTR_START", "ISTR_MID", "ISTR_END", "TUPIDX", "DOTAWAIT", "CFGKEY"}
+        | {"LABEL", "LABELDEF", "BLKEND", "TLT", "TGT", "MLBRACE", "SLBRACE", "CPIPE", "CPIPE2", "FNEXPR", "FNTYPE"}
+        | {"ASYNCBLK", "RETURN_V", "BREAK_V", "RANGE_FROM", "RANGE_TO", "RANGE_TOEQ", "RANGE_FULL"}
+        | set(HARD_KEYWORDS.values())
+        | set(OPERATORS.values())
+        | {"K_" + word.upper() for word in SOFT_WORDS}
+    )
+)
+
+
+class Token(NamedTuple):
+    """One row of a `TokenList`."""
+
+    type: str
+    value: str | int | float
+    start: int
+    end: int
+
+
+class TokenList:
+    """Columns of tokens, ended by a row of type END; comments; documentation by the offset of the token it precedes."""
+
+    __slots__ = ("types", "values", "starts", "ends", "comments", "docs")
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self.values: list[str | int | float] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.comments: list[Comment] = []
+        self.docs: dict[int, str] = {}
+
+    def add(self, kind: str, value: str | int | float, start: int, end: int) -> None:
+        self.types.append(kind)
+        self.values.append(value)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def __iter__(self) -> Iterator[Token]:
+        return map(Token, self.types, self.values, self.starts, self.ends)
+
+
+_SPELLING = {name: text for text, name in OPERATORS.items()}
+_SPELLING.update({name: word for word, name in HARD_KEYWORDS.items()})
+_SPELLING.update({"K_" + word.upper(): word for word in SOFT_WORDS})
+_SPELLING.update(
+    TLT="<", TGT=">", MLBRACE="{", SLBRACE="{", CPIPE="|", CPIPE2="||", FNEXPR="fn", FNTYPE="fn", ASYNCBLK="async",
+    RETURN_V="return", BREAK_V="break", RANGE_FROM="..", RANGE_TO="..", RANGE_TOEQ="..=", RANGE_FULL="..",
+    DOTAWAIT="await",
+)  # fmt: skip
+_DESCRIPTION = {
+    "IDENT": "a name", "CFGKEY": "a field name", "INT": "a number", "FLOAT": "a number", "STRING": "a string",
+    "ISTR_START": "a string", "ISTR_MID": "the end of `${ }`", "ISTR_END": "the end of `${ }`",
+    "TUPIDX": "a tuple index", "LABEL": "a label", "LABELDEF": "a label", "BLKEND": "the end of the statement",
+    END: "the end of the file",
+}  # fmt: skip
+
+
+def describe(kind: str) -> str:
+    """How a message names a kind of token that it expects: `` `;` `` or `a name`."""
+    return _DESCRIPTION.get(kind) or f"`{_SPELLING[kind]}`"
+
+
+def describe_found(kind: str, text: str) -> str:
+    """How a message names a token that stands in the source as `text`."""
+    if kind == END:
+        return "the end of the file"
+    if kind in ("STRING", "ISTR_START"):
+        return "a string"
+    if kind in ("ISTR_MID", "ISTR_END"):
+        return "the end of `${ }`"
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    if kind in ("IDENT", "CFGKEY"):
+        return f"name `{shown}`"
+    return f"`{shown}`"
+
+
+# ----------------------------------------------------------------
+
+MAX_TOKENS = 1_000_000
+INT_LIMIT = 2**63
+LARGEST = sys.float_info.max
+FLOAT_HELP = "write a smaller number; `1.0 / 0.0` is infinity"
+INT_HELP = f"the largest Int is `{INT_LIMIT - 1}`; where a Float may stand, write `1e19`"
+
+# The order of the groups is the order of frequency, except where a longer form must come first. `digit`: a number that may be
+# many, and is not; `lexeme`: the words and the operators, which one table tells apart.
+_MASTER = re.compile(
+    r"""
+    [ \t\r\n\f]*
+    (?: (?P<raw> r(?=\#) )
+      | (?P<lexeme> [A-Za-z_][A-Za-z0-9_]*
+          | [()\[\],;@] | \.\.=?|\.(?![0-9]) | ::?|=[=>]?|-[>=]?|\|[|>]?|\?\??|\*[*=]?|&&|[!<>+%]=?|/(?![/*])=? )
+      | (?P<plain> "(?!"")[^"\\$\n]*" )
+      | (?P<line> //[^\n]* )
+      | (?P<block> /\* )
+      | (?P<brace> [{}] )
+      | (?P<digit> (?:0|[1-9][0-9]{0,17}) (?![0-9A-Za-z_.]) )
+      | (?P<index> \.(?=[0-9]) )
+      | (?P<number> [0-9] )
+      | (?P<quote> \"\"\"|"|' )
+      | (?P<other> . )
+    )?
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LEXEME, _BRACE, _PLAIN, _DIGIT = (_MASTER.groupindex[name] for name in ("lexeme", "brace", "plain", "digit"))
+_KINDS = {**HARD_KEYWORDS, **OPERATORS}
+_DECIMAL = re.compile(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?")
+_RADIX = re.compile(r"0(?:[xX][0-9A-Fa-f_]*|[oO][0-7_]*|[bB][01_]*)")
+_TOUCHING = re.compile(r"[A-Za-z0-9_]+")
+_DIGITS = re.compile(r"[0-9]+")
+_HASHES = re.compile(r"#+")
+_RAW_WORD = re.compile(r"(?<![A-Za-z0-9_])[rR]\Z")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_LABEL_NAME = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)")
+_LABEL_TAIL = re.compile(r"[ \t]*:(?!:)")
+_LOOP_WORD = re.compile(r"[ \t\r\n\f]*(?:for|while|loop)\b")
+_SUFFIXED = re.compile(r"([0-9][0-9_.]{0,30}?)_?(?:[iu](?:8|16|32|64|128|size)|f32|f64|[nLlfFdDuU])")
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# What ends a run of literal text, by delimiter.
+_TEXT_END = {
+    '"': re.compile(r'["\n]|\$\{|\\.?', re.DOTALL),
+    "'": re.compile(r"['\n]|\$\{|\\.?", re.DOTALL),
+    '"""': re.compile(r'"""|\$\{|\\.?', re.DOTALL),
+}
+
+
+class _Open(NamedTuple):
+    """A string whose hole is being lexed: its delimiter, where it began, its pieces so far, and the brace depth."""
+
+    delimiter: str
+    start: int
+    pieces: list[tuple[int, int, int]]  # token row, start and end of the text
+    outer_depth: int
+
+
+def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
+    """All tokens of a file, ended by an END row."""
+    return _Lexer(source, diagnostics).run()
+
+
+class _Lexer:
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.text = source.text
+        self.file = source.name
+        self.diagnostics = diagnostics
+        self.tokens = TokenList()
+        self.open: list[_Open] = []
+        self.depth = 0  # braces open since the innermost hole began
+        self.doc_lines: list[str] = []
+        self.doc_line = -1
+
+    def error(self, code: str, start: int, end: int, message: str, help: str | None = None) -> None:
+        self.diagnostics.report(code, Span(self.file, start, end), message, help=help)
+
+    # ------------------------------------------------------------ main loop
+
+    def run(self) -> TokenList:
+        at = self.shebang()
+        self.refuse_bidi()
+        match, types, values = _MASTER.match, self.tokens.types, self.tokens.values
+        starts, ends = self.tokens.starts, self.tokens.ends
+        kinds, text, open_strings, doc_lines = _KINDS, self.text, self.open, self.doc_lines
+        while True:
+            found = match(text, at)
+            assert found is not None  # the pattern matches the empty string
+            group = found.lastindex
+            if group == _LEXEME or (group == _BRACE and not open_strings):
+                lexeme = found[group]
+                types.append(kinds.get(lexeme, "IDENT"))
+                values.append(lexeme)
+            elif group == _PLAIN:
+                lexeme = found[group]
+                types.append("STRING")
+                values.append(lexeme[1:-1])
+            elif group == _DIGIT:
+                lexeme = found[group]
+                types.append("INT")
+                values.append(int(lexeme))
+            elif group is None:
+                break
+            else:
+                start = found.start(group)
+                at = self.uncommon(found.lastgroup or "", start)
+                if doc_lines and len(types) and starts[-1] >= start:
+                    self.attach_doc(start)
+                continue
+            at = found.end()
+            start = at - len(lexeme)
+            starts.append(start)
+            ends.append(at)
+            if doc_lines:
+                self.attach_doc(start)
+        return self.finish()
+
+    def uncommon(self, group: str, start: int) -> int:
+        """Lexes a token that is not among the frequent ones; gives where to go on."""
+        at: int = getattr(self, "lex_" + group)(start)
+        return at
+
+    def finish(self) -> TokenList:
+        if self.open:  # the outermost; what stands in its holes was never closed for that reason
+            self.unterminated(self.open[0].delimiter, self.open[0].start)
+        end = len(self.text)
+        self.tokens.add(END, "", end, end)
+        if len(self.tokens) > MAX_TOKENS:
+            self.error("E0114", end, end, f"the file has more than {MAX_TOKENS} tokens", "split the file up")
+        return self.tokens
+
+    # ------------------------------------------------------------ characters, comments, documentation
+
+    def shebang(self) -> int:
+        if not self.text.startswith("#!"):
+            return 0
+        return self.comment(0, self.line_end(0))
+
+    def line_end(self, at: int) -> int:
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end
+
+    def refuse_bidi(self) -> None:
+        for found in _BIDI.finditer(self.text):
+            message = f"unexpected bidirectional control character U+{ord(found[0]):04X}"
+            self.error("E0002", found.start(), found.end(), message, r"write it as `\u{…}` inside a string")
+
+    def lex_other(self, start: int) -> int:
+        char = self.text[start]
+        if not _BIDI.match(char):
+            if is_letter(char):
+                return self.foreign_letter(start)
+            shown = f"`{char}`" if char.isprintable() and not char.isspace() else f"U+{ord(char):04X}"
+            self.error("E0002", start, start + 1, f"unexpected character {shown}", character_help(self.text, start))
+            end = end_of_character(self.text, start)
+            if char == "`" and end > start + 1:
+                self.tokens.add("STRING", self.text[start + 1 : end - 1], start, end)
+            return end
+        return start + 1
+
+    def foreign_letter(self, start: int) -> int:
+        """One error for the whole name, at the first letter that cannot stand in it; gives where the name ends."""
+        end = end_of_name(self.text, start)
+        touches = len(self.tokens) and self.tokens.ends[-1] == start and self.tokens.types[-1] == "IDENT"
+        name = self.text[self.tokens.starts[-1] if touches else start : end]
+        self.error("E0002", start, start + 1, f"unexpected character `{self.text[start]}` in the name `{name}`", NAME_HELP)
+        return end
+
+    def comment(self, start: int, end: int) -> int:
+        text = self.text[start:end].rstrip("\r")
+        before = self.text.rfind("\n", 0, start) + 1
+        own_line = not self.text[before:start].strip()
+        span = Span(self.file, start, start + len(text))
+        self.tokens.comments.append(Comment(span=span, text=text, own_line=own_line))
+        return end
+
+    def lex_line(self, start: int) -> int:
+        end = self.comment(start, self.line_end(start))
+        if self.text.startswith("///", start) and not self.text.startswith("////", start):
+            line = self.source.position(start).line
+            if line != self.doc_line + 1:
+                self.doc_lines.clear()
+            text = self.text[start + 3 : end].rstrip("\r")
+            self.doc_lines.append(text[1:] if text.startswith(" ") else text)
+            self.doc_line = line
+        return end
+
+    def lex_block(self, start: int) -> int:
+        depth, at = 1, start + 2
+        while depth:
+            edge = _COMMENT_EDGE.search(self.text, at)
+            if edge is None:
+                where = self.source.position(start)
+                message = f"unterminated block comment, opened at {where.line}:{where.column}"
+                self.error("E0006", start, start + 2, message, "close it with `*/`")
+                return self.comment(start, len(self.text))
+            depth += 1 if edge[0] == "/*" else -1
+            at = edge.end()
+        return self.comment(start, at)
+
+    def attach_doc(self, start: int) -> None:
+        self.tokens.docs[start] = "\n".join(self.doc_lines)
+        self.doc_lines.clear()
+
+    # ------------------------------------------------------------ braces
+
+    def lex_brace(self, start: int) -> int:
+        if self.text[start] == "{":
+            self.depth += 1
+            self.tokens.add("LBRACE", "{", start, start + 1)
+        elif self.depth == 0 and self.open:
+            return self.resume_string(start)
+        else:
+            self.depth = max(0, self.depth - 1)
+            self.tokens.add("RBRACE", "}", start, start + 1)
+        return start + 1
+
+    # ------------------------------------------------------------ numbers
+
+    def lex_index(self, start: int) -> int:
+        """`.` that a digit touches: only digits belong to the number after it (L-1.4.5)."""
+        self.tokens.add("DOT", ".", start, start + 1)
+        found = _DIGITS.match(self.text, start + 1)
+        assert found is not None
+        return self.integer(found[0], start + 1, found.end(), 10)
+
+    def lex_number(self, start: int) -> int:
+        found = _RADIX.match(self.text, start)
+        if found:
+            radix = {"x": 16, "o": 8, "b": 2}[found[0][1].lower()]
+            return self.integer(found[0][2:], start, found.end(), radix)
+        found = _DECIMAL.match(self.text, start)
+        assert found is not None
+        if found[1] is None and found[2] is None:
+            return self.integer(found[0], start, found.end(), 10)
+        end = self.refuse_touching(start, found.end())
+        value = float(found[0].replace("_", ""))
+        if value == inf:
+            shown = found[0] if len(found[0]) <= 40 else found[0][:39] + "…"
+            message = f"float literal `{shown}` is out of range: the largest Float is {LARGEST}"
+            self.error("E0010", start, end, message, FLOAT_HELP)
+            value = 0.0
+        self.tokens.add("FLOAT", value, start, end)
+        return end
+
+    def shown(self, start: int, end: int) -> str:
+        return self.text[start:end] if end - start <= 40 else self.text[start : start + 39] + "…"
+
+    def integer(self, digits: str, start: int, end: int, radix: int) -> int:
+        digits = digits.replace("_", "")
+        full_end = self.refuse_touching(start, end)
+        if not digits and full_end == end:
+            message = f"malformed number `{self.text[start:end]}`: it has no digit"
+            self.error("E0009", start, end, message, "write digits behind the prefix, such as `0x1F`")
+        value = self.value_of(digits, radix) if full_end == end else 0
+        # 2^63 may stand under unary minus; the grammar's actions know whether it does.
+        if value > INT_LIMIT or (value == INT_LIMIT and radix != 10):
+            shown = self.shown(start, end)
+            message = f"integer literal `{shown}` is out of range: the limit is {INT_LIMIT - 1}"
+            self.error("E0010", start, end, message, INT_HELP)
+            value = 0
+        self.tokens.add("INT", value, start, full_end)
+        return full_end
+
+    def value_of(self, digits: str, radix: int) -> int:
+        significant = digits.lstrip("0")
+        if len(significant) > 64:  # beyond every limit; Python refuses to convert very long decimal texts
+            return INT_LIMIT + 1
+        return int(significant or "0", radix)
+
+    def refuse_touching(self, start: int, end: int) -> int:
+        found = _TOUCHING.match(self.text, end)
+        if found is None:
+            return end
+        text = self.text[start : found.end()]
+        message = f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`"
+        suffixed = _SUFFIXED.fullmatch(text)
+        help = f"write `{suffixed[1]}`" if suffixed is not None else "numbers are written `1_000`, `0x1F`, `1.5e3`"
+        self.error("E0009", start, found.end(), message, help)
+        return found.end()
+
+    # ------------------------------------------------------------ strings and labels
+
+    def lex_raw(self, start: int) -> int:
+        found = _HASHES.match(self.text, start + 1)
+        assert found is not None
+        hashes, at = found[0], found.end()
+        if not self.text.startswith('"', at):
+            form = f'a raw string is r{hashes}"…"{hashes}'
+            self.error("E0012", start, at, f"`r{hashes}` is not followed by `\"`", form)
+            return at
+        end = self.text.find('"' + hashes, at + 1)
+        if end < 0:
+            message = f"unterminated raw string: `\"` and {len(hashes)} `#` needed to close it"
+            self.error("E0005", start, at + 1, message, f'close it with `"{hashes}`')
+            end = at = len(self.text)
+        full_end = min(end + 1 + len(hashes), len(self.text))
+        self.tokens.add("STRING", self.text[at + 1 : end].replace("\r\n", "\n"), start, full_end)
+        return full_end
+
+    def lex_quote(self, start: int) -> int:
+        if self.text[start] == "'":
+            label = self.label(start)
+            if label:
+                self.tokens.add("LABEL", label, start, start + 1 + len(label))
+                return start + 1 + len(label)
+        delimiter = '"""' if self.text.startswith('"""', start) else self.text[start]
+        return self.string_text(_Open(delimiter, start, [], self.depth), start, start + len(delimiter))
+
+    def label(self, start: int) -> str | None:
+        """The name if `'` begins a label (L-1.6.1)."""
+        name = _LABEL_NAME.match(self.text, start)
+        if name is None:
+            return None
+        end = name.end()
+        types = self.tokens.types
+        if types and types[-1] in ("BREAK", "CONTINUE") and not self.text.startswith("'", end):
+            return name[1]
+        colon = _LABEL_TAIL.match(self.text, end)
+        if colon is None:
+            return None
+        if _LOOP_WORD.match(self.text, colon.end()):
+            return name[1]
+        return None if "'" in self.text[colon.end() : self.line_end(colon.end())] else name[1]
+
+    def string_text(self, opened: _Open, token_start: int, at: int) -> int:
+        """Lexes literal text from `at` to the closing delimiter or the next hole."""
+        text, search, piece = self.text, _TEXT_END[opened.delimiter].search, at
+        while True:
+            found = search(text, at)
+            if found is None:
+                if not self.open:
+                    self.unterminated(opened.delimiter, opened.start)
+                return self.close_string(opened, token_start, piece, len(text), len(text))
+            stop = found[0]
+            if stop[0] == "\\" and stop != "\\\n":
+                at = found.end()
+            elif stop == "${":
+                return self.open_hole(opened, token_start, piece, found.start())
+            elif stop == opened.delimiter:
+                return self.close_string(opened, token_start, piece, found.start(), found.end())
+            elif stop[0] == "\\" and opened.delimiter == '"""':
+                at = found.end()
+            else:
+                end = found.start() + len(stop) - 1
+                # from its opening quote, unless a hole of several lines lies between
+                start = opened.start if self.source.position(opened.start).line == self.source.position(end).line else end
+                help = 'close it, write `\\n`, or use `"""`'
+                self.error("E0004", start, max(end, start + 1), "line end in a one-line string", help)
+                text_end = found.start() - (text[found.start() - 1] == "\r")
+                return self.close_string(opened, token_start, piece, max(piece, text_end), end)
+
+    def unterminated(self, delimiter: str, start: int) -> None:
+        where = self.source.position(start)
+        self.error(
+            "E0003",
+            start,
+            start + len(delimiter),
+            f"unterminated string, opened at {where.line}:{where.column}",
+            f"close it with `{delimiter}`",
+        )
+
+    def open_hole(self, opened: _Open, token_start: int, piece: int, end: int) -> int:
+        row = len(self.tokens)
+        self.tokens.add("ISTR_MID" if opened.pieces else "ISTR_START", "", token_start, end + 2)
+        opened.pieces.append((row, piece, end))
+        self.open.append(opened._replace(outer_depth=self.depth))
+        self.depth = 0
+        return end + 2
+
+    def resume_string(self, start: int) -> int:
+        opened = self.open.pop()
+        self.depth = opened.outer_depth
+        if len(self.tokens) == opened.pieces[-1][0] + 1:
+            hole = self.tokens.ends[-1] - 2
+            self.error("E0011", hole, start + 1, "empty `${}`", r"write `\$` for a dollar sign")
+        return self.string_text(opened, start, start + 1)
+
+    def close_string(self, opened: _Open, token_start: int, piece: int, text_end: int, end: int) -> int:
+        row = len(self.tokens)
+        self.tokens.add("ISTR_END" if opened.pieces else "STRING", "", token_start, end)
+        opened.pieces.append((row, piece, text_end))
+        texts = [self.text[begin:stop] for _, begin, stop in opened.pieces]
+        if opened.delimiter == '"""':
+            self.check_escapes(opened, texts)
+            texts = [decode_escapes(text, _ignore) for text in trim_pieces(texts)]
+        else:
+            texts = self.check_escapes(opened, texts)
+        for (at, _, _), text in zip(opened.pieces, texts, strict=True):
+            self.tokens.values[at] = text
+        return end
+
+    def check_escapes(self, opened: _Open, texts: list[str]) -> list[str]:
+        decoded = []
+        raw = _RAW_WORD.search(self.text[max(0, opened.start - 2) : opened.start]) is not None
+        for (_, begin, _), text in zip(opened.pieces, texts, strict=True):
+
+            def report(code: str, start: int, end: int, message: str, help: str, at: int = begin) -> None:
+                self.error(code, at + start, at + end, message, RAW_FORM if raw and code == "E0007" else help)
+
+            decoded.append(decode_escapes(text, report))
+        return decoded
+
+
+def _ignore(code: str, start: int, end: int, message: str, help: str) -> None:
+    """Escapes of multi-line strings are checked before trimming moves them."""

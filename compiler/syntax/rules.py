@@ -1,0 +1,133 @@
+"""How the families write productions, and what an action receives.
+
+A production is written as in language.md, Appendix B: `{A B}` stands for one production per member, `x?`, `x*`, `x,*`
+and `x,+` for shared rules that `assemble.py` expands. Must not know: PLY, tables, any production.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..diagnostics import Diagnostics, Related
+from ..source import Span
+from . import ast
+from .lexer import INT_HELP, INT_LIMIT
+
+
+class CommaList(list[Any]):
+    """The value of `x,*` and `x,+`; `trailing` tells `(e,)` from `(e)` (L-2.1.2)."""
+
+    trailing = False
+
+
+class Context:
+    """What the actions of one parse share. `starts` and `ends` are the parser's stacks, in step with its values.
+
+    The dictionaries hold, by id, nodes that are legal only inside a construct not yet seen; that construct's action
+    takes them out, and what is left at the end is an error (L-2.6).
+    """
+
+    __slots__ = (
+        "file", "diagnostics", "docs", "starts", "ends", "depths",
+        "int_limits", "rests", "selves", "bodyless", "pubs", "minuses",
+    )  # fmt: skip
+
+    def __init__(self, file: str, diagnostics: Diagnostics, docs: dict[int, str]) -> None:
+        self.file = file
+        self.diagnostics = diagnostics
+        self.docs = docs
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.depths: dict[int, tuple[int, object]] = {}  # postfix expression -> length of its chain
+        self.int_limits: dict[int, ast.IntLiteral] = {}
+        self.rests: dict[int, ast.RestPattern] = {}
+        self.selves: dict[int, ast.Parameter] = {}
+        self.bodyless: dict[int, ast.Function] = {}
+        self.pubs: dict[int, Span] = {}
+        self.minuses: list[int] = []  # where unary ones stand
+
+    def error(
+        self, code: str, span: Span, message: str, help: str | None = None, related: tuple[Related, ...] = ()
+    ) -> None:
+        self.diagnostics.report(code, span, message, help=help, related=related)
+
+    def int_out_of_range(self, span: Span, value: int) -> None:
+        message = f"integer literal `{value}` is out of range: the limit is {INT_LIMIT - 1}"
+        self.error("E0010", span, message, INT_HELP)
+
+
+class Reduction(list[Any]):
+    """The values of one production's symbols, numbered from 1, and their common span."""
+
+    __slots__ = ("span", "context")
+    span: Span
+    context: Context
+
+    def start(self, symbol: int) -> int:
+        return self.context.starts[symbol - len(self)]
+
+    def at(self, symbol: int) -> Span:
+        """The span of one symbol."""
+        place = symbol - len(self)
+        return Span(self.context.file, self.context.starts[place], self.context.ends[place])
+
+    def over(self, first: int, last: int) -> Span:
+        """The span from one symbol to another."""
+        count = len(self)
+        return Span(self.context.file, self.context.starts[first - count], self.context.ends[last - count])
+
+    def doc(self, *symbols: int) -> str | None:
+        """The documentation that stands directly before the last of these symbols to have one (L-1.2.2)."""
+        docs = self.context.docs
+        if not docs:
+            return None
+        return next((docs[self.start(s)] for s in reversed(symbols) if self.start(s) in docs), None)
+
+
+Action = Callable[[Reduction], Any]
+
+
+class Rule(NamedTuple):
+    """One production in the notation of Appendix B with sets expanded; `action` None hands its one value on."""
+
+    production: str
+    action: Action | None
+
+
+class Family:
+    """The rules of one family of constructs, in the order they are written."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+
+    def same(self, *productions: str) -> None:
+        """Productions that hand the value of their only symbol on."""
+        for production in productions:
+            self.rules.extend(Rule(one, None) for one in _expand_sets(production))
+
+    def rule(self, *productions: str) -> Callable[[Action], Action]:
+        def keep(action: Action) -> Action:
+            for production in productions:
+                self.rules.extend(Rule(one, action) for one in _expand_sets(production))
+            return action
+
+        return keep
+
+
+_SET = re.compile(r"\{([^}]*)\}")
+
+
+def _expand_sets(production: str) -> list[str]:
+    """`{A B} x` gives `A x` and `B x`."""
+    sets = [members.split() for members in _SET.findall(production)]
+    template = _SET.sub("\0", production)
+    expanded = []
+    for choice in itertools.product(*sets):
+        text = template
+        for member in choice:
+            text = text.replace("\0", member, 1)
+        expanded.append(text)
+    return expanded

@@ -1,0 +1,475 @@
+"""What an editor asks of a place in a document: completion, what a hover shows, the outline (O-9.25)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..compiler.checker.arguments import kind_of
+from ..compiler.checker.calls import bounded_methods, bounded_names, names_through_traits, trait_methods
+from ..compiler.checker.context import Checker, private_fields
+from ..compiler.checker.contexts import slots_of
+from ..compiler.checker.declarations import find_method, methods_of
+from ..compiler.checker.operators import error_fields, fields_of
+from ..compiler.checker.program import Examined
+from ..compiler.checker.tools import tool_of
+from ..compiler.diagnostics import Diagnostics
+from ..compiler.resolver.names import TOOL_NAMES, outermost
+from ..compiler.source import Source, Span
+from ..compiler.symbols import EnumSymbol, FunctionSymbol, Local, ModuleSymbol, StructSymbol, Symbol, ToolSymbol, VariantSymbol
+from ..compiler.syntax import ast
+from ..compiler.syntax.lexer import HARD_KEYWORDS, lex
+from ..compiler.syntax.parse import parse
+from ..compiler.types import Nilable, Nominal, Type
+from ..vm.builtins import ASSOCIATED, FUNCTIONS, STD_MODULES, STD_TYPES, Row, lookup, method_names, std_module
+from .analysis import Analysis, Found, found_at, path_to
+
+# ----------------------------------------------------------------
+# What a hover shows: the signature or declaration of a name, the type of an expression, and their documentation.
+#
+# Hands on `hover_at` and `head_of`.
+
+WORDS: dict[type[ast.Node], str] = {
+    ast.Struct: "struct", ast.Schema: "schema", ast.Enum: "enum", ast.Trait: "trait", ast.Const: "const",
+    ast.TypeAlias: "type", ast.Mcp: "mcp", ast.Tool: "tool", ast.Pipeline: "pipeline", ast.Context: "context",
+}  # fmt: skip
+LONGEST = 20  # lines of a declaration
+
+
+def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
+    """The place and its Markdown."""
+    found = found_at(analysis, offset)
+    if found is None:
+        return None
+    head, doc = _about(found, analysis.project.sources)
+    if not head:
+        return None
+    return found.span, f"```concerto\n{head}\n```" + (f"\n\n{doc.strip()}" if doc else "")
+
+
+def _about(found: Found, sources: Mapping[str, Source]) -> tuple[str, str | None]:
+    thing = found.denotes
+    if isinstance(thing, Row):
+        return row_head(thing), thing.doc
+    if isinstance(thing, (ast.Field, ast.ToolField)):
+        return _written(sources, thing.name.span.to(thing.span)), thing.doc
+    if isinstance(thing, ast.Slot):
+        return _written(sources, thing.span), None
+    if isinstance(thing, Symbol):
+        head = head_of(thing, sources)
+        if head:
+            return head, doc_of(thing)
+    return (str(found.type) if found.type is not None else ""), None
+
+
+def row_head(row: Row) -> str:
+    if row.receiver_text:
+        return f"{row.receiver_text}.{row.text}"
+    return f"std::{row.module}::{row.text}" if row.module else f"fn {row.text}"
+
+
+def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
+    """The declaration as it is written, of functions without the body; nothing for what is not written."""
+    if isinstance(symbol, Local):
+        return f"{'mut ' if symbol.mutable else ''}{symbol.name}: {symbol.type}"
+    if isinstance(symbol, ModuleSymbol):
+        return f"mod {symbol}"
+    if isinstance(symbol, VariantSymbol):
+        variant = symbol.enum.declaration.variants[symbol.index]
+        return f"{symbol.enum.name}::{_written(sources, variant.span)}"
+    node = getattr(symbol, "declaration", None)
+    if isinstance(node, ast.Function):
+        end = node.body.span.start if node.body is not None else node.span.end
+        word = "async fn" if node.is_async else "fn"
+        return f"{word} {_written(sources, Span(node.span.file, node.name.span.start, end))}"
+    name = getattr(node, "name", None)
+    if not isinstance(node, ast.Node) or not isinstance(name, ast.Ident):
+        return ""
+    word = WORDS.get(type(node)) or str(getattr(node, "kind", ""))
+    return f"{word} {_written(sources, name.span.to(node.span))}".strip()
+
+
+def doc_of(symbol: Symbol) -> str | None:
+    if isinstance(symbol, VariantSymbol):
+        return symbol.enum.declaration.variants[symbol.index].doc
+    node = getattr(symbol, "declaration", None)
+    return node.doc if isinstance(node, ast.Item) else None
+
+
+def _written(sources: Mapping[str, Source], span: Span) -> str:
+    source = sources.get(span.file)
+    if source is None:  # the library's own text
+        return ""
+    lines = source.text[span.start : span.end].strip().splitlines()
+    return "\n".join([*lines[:LONGEST], "…"] if len(lines) > LONGEST else lines)
+
+
+# ----------------------------------------------------------------
+# What types, modules and enums offer behind `.` and `::`.
+#
+# Hands on `Offer` and the functions that list offers. Rows of the built-in tables, fields and methods are asked of the tables
+# and of the checker; no name is listed here.
+
+METHOD, FIELD, FUNCTION, VARIANT, MODULE, TYPE, VARIABLE, CONSTANT, HANDLE = (
+    "method", "field", "function", "variant", "module", "type", "variable", "constant", "handle",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One name that may stand at the place; `kind` is one of the words above."""
+
+    name: str
+    kind: str
+    detail: str = ""
+    doc: str = ""
+
+
+def of_row(row: Row, kind: str) -> Offer:
+    return Offer(row.name, kind, row_head(row), row.doc)
+
+
+def of_symbol(name: str, symbol: Symbol, kind: str, sources: Mapping[str, Source]) -> Offer:
+    return Offer(name, kind, head_of(symbol, sources).partition("\n")[0], doc_of(symbol) or "")
+
+
+# ---------------------------------------------------------------- behind a dot
+
+
+def of_value(c: Checker, receiver: ast.Expr, place: Span) -> list[Offer]:
+    """Fields, then methods: the order in which a reader thinks of them."""
+    type_ = receiver.type
+    tool = tool_of(receiver)
+    offers = [*_fields(c, type_, place)]
+    if tool is not None:
+        offers += [of_symbol(m.name, m, METHOD, c.sources) for m in tool.methods if _callable(tool, m)]
+    offers += _declared(c, type_, place)
+    if not isinstance(type_, Nilable):  # of those only what every value has can be called (L-3.7)
+        rows = [lookup(kind_of(type_), name) for name in method_names(kind_of(type_))]
+    else:
+        rows = [lookup("Any", "to_string")]
+    offers += [of_row(row, METHOD) for row in rows if row is not None]
+    return once(offers)
+
+
+def _callable(tool: object, method: FunctionSymbol) -> bool:
+    return not isinstance(tool, ToolSymbol) or method in tool.arguments
+
+
+def _fields(c: Checker, type_: Type, place: Span) -> Iterator[Offer]:
+    for name, slot in (slots_of(c, type_) or {}).items():
+        yield Offer(name, FIELD, f"{slot.tier} {name}: {slot.type}")
+    if not isinstance(type_, Nominal):
+        return
+    symbol = c.declared(type_)
+    hidden = private_fields(c.modules, symbol, place) if isinstance(symbol, StructSymbol) else frozenset[str]()
+    docs = {f.name.text: f.doc or "" for f in symbol.declaration.fields or ()} if isinstance(symbol, StructSymbol) else {}
+    found = error_fields(type_.name) if type_.kind == "error" else fields_of(c, type_)
+    for name, type_of_field in found.items():
+        if name not in hidden:
+            yield Offer(name, FIELD, f"{name}: {type_of_field}", docs.get(name, ""))
+
+
+def _declared(c: Checker, type_: Type, place: Span) -> Iterator[Offer]:
+    for name in methods_of(c, type_):
+        method = find_method(c, type_, name)
+        if method is not None and _visible(c, method, place):
+            yield of_symbol(name, method, METHOD, c.sources)
+    for name in dict.fromkeys([*bounded_names(c, type_), *names_through_traits(c, type_, place)]):
+        for chosen in (bounded_methods(c, type_, name) or trait_methods(c, type_, name, place))[:1]:
+            yield of_symbol(name, chosen.symbol, METHOD, c.sources)
+
+
+def _visible(c: Checker, method: FunctionSymbol, place: Span) -> bool:
+    return method.declaration.public or method.home is None or c.modules.at(place).is_inside(method.home)
+
+
+# ---------------------------------------------------------------- behind a path
+
+
+def of_library(path: Sequence[str]) -> list[Offer]:
+    """`std::` and `std::name::`."""
+    if not path:
+        return [Offer(name, MODULE, f"std::{name}") for name in (*STD_MODULES, "tools")]
+    if len(path) > 1:
+        return []
+    if path[0] == "tools":
+        return [Offer(name, HANDLE, f"tool {name}") for name in TOOL_NAMES]
+    if path[0] not in STD_MODULES:
+        return []
+    rows = std_module(path[0])
+    return [*(of_row(row, FUNCTION) for row in rows.values()), *(Offer(n, TYPE) for n in STD_TYPES.get(path[0], ()))]
+
+
+def of_builtin_type(name: str) -> list[Offer]:
+    return [of_row(row, FUNCTION) for (owner, _), row in ASSOCIATED.items() if owner == name and owner[:1].isupper()]
+
+
+def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
+    own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
+    return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
+
+
+def of_type(c: Checker, symbol: StructSymbol | EnumSymbol) -> list[Offer]:
+    """Variants and associated functions."""
+    offers = []
+    if isinstance(symbol, EnumSymbol):
+        offers = [of_symbol(member.name, member, VARIANT, c.sources) for member in symbol.members]
+    names = c.methods.get(symbol.type.unique_name, {}) if isinstance(symbol.type, Nominal) else {}
+    return [*offers, *(of_symbol(name, method, FUNCTION, c.sources) for name, method in names.items())]
+
+
+def kind_of_symbol(symbol: Symbol) -> str:
+    node = getattr(symbol, "declaration", None)
+    match node:
+        case ast.Function():
+            return FUNCTION
+        case ast.Const():
+            return CONSTANT
+        case ast.Struct() | ast.Schema() | ast.Enum() | ast.Trait() | ast.TypeAlias() | ast.TypeParameter():
+            return TYPE
+        case ast.Item():
+            return HANDLE
+    return MODULE if isinstance(symbol, ModuleSymbol) else VARIABLE
+
+
+def once(offers: list[Offer]) -> list[Offer]:
+    """The first of a name hides the others, as in a call."""
+    return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]
+
+
+# ----------------------------------------------------------------
+# Completion: what may be written at an offset.
+#
+# Text that is being typed rarely parses, so a copy of it gets a name at the cursor, and if need be a `;`, and is then looked at
+# like any other. Hands on `complete`.
+
+PLACEHOLDER = "completion_goes_here"
+ENDINGS = ("", ";", "()", "();", ");", " }", "; }")  # of a statement that is not finished, of a call and of a block
+_BEFORE = re.compile(r"\w*\Z")
+_AFTER = re.compile(r"\w*")
+_PATH = re.compile(r"((?:\w+\s*::\s*)+)\Z")
+
+Analyser = Callable[[str], Analysis]
+
+
+def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
+    """Offers at the offset of the text; `analyse` looks at a text in place of it."""
+    before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
+    assert before is not None and after is not None
+    start, end = before.start(), after.end()
+    if text[start : start + 1].isdigit() or _in_comment_or_string(text, start):
+        return []
+    name = text[start:end] or PLACEHOLDER
+    if name in HARD_KEYWORDS:  # the beginning of a longer name
+        name += "_"
+    analysis = analyse(_readable(text, start, end, name))
+    if analysis.examined is None or analysis.tree is None:
+        return []
+    place = Span(analysis.file, start, start + len(name))
+    path = path_to(analysis.tree, start)
+    parent = path[-2] if len(path) > 1 else None
+    if isinstance(parent, (ast.FieldAccess, ast.MethodCall)) and parent.name is path[-1]:
+        return of_value(analysis.examined.checker, parent.receiver, place) if parent.receiver.type is not None else []
+    if text[:start].rstrip().endswith("."):
+        return []
+    head = _PATH.search(text, 0, start)
+    if head is not None:
+        return _behind_path(analysis, analysis.examined, [part.strip() for part in head[1].split("::")[:-1]], place)
+    return [offer for offer in _names(analysis, analysis.examined, path, place) if offer.name != PLACEHOLDER]
+
+
+def _readable(text: str, start: int, end: int, name: str) -> str:
+    """The text with `name` in it and the first ending that lets it parse, else without one."""
+    for ending in ENDINGS:
+        tried = text[:start] + name + ending + text[end:]
+        found = Diagnostics()
+        parse(Source("", tried), found)
+        if not found.has_errors:
+            return tried
+    return text[:start] + name + text[end:]
+
+
+def _in_comment_or_string(text: str, offset: int) -> bool:
+    """Whether a token of text or a comment goes across the offset; a hole of a string does not count."""
+    source = Source("", text)
+    tokens = lex(source, Diagnostics())
+    if any(comment.span.start < offset <= comment.span.end for comment in tokens.comments):
+        return True
+    return any(
+        token.type in ("STRING", "ISTR_START", "ISTR_MID", "ISTR_END") and token.start < offset < token.end for token in tokens
+    )
+
+
+# ---------------------------------------------------------------- paths
+
+
+def _behind_path(analysis: Analysis, examined: Examined, path: list[str], place: Span) -> list[Offer]:
+    if path[0] == "std":
+        return of_library(path[1:])
+    here = examined.checker.modules.at(place)
+    found = _walk(examined, path, here)
+    if isinstance(found, ModuleSymbol):
+        offers = of_module(found, examined.symbols, analysis.project.sources)
+        public = {s.name for s in examined.symbols if s.home is found and _is_public(s)}
+        return [o for o in offers if here.is_inside(found) or o.name in public]
+    if isinstance(found, (StructSymbol, EnumSymbol)):
+        return of_type(examined.checker, found)
+    return of_builtin_type(path[-1]) if len(path) == 1 else []
+
+
+def _is_public(symbol: Symbol) -> bool:
+    node = getattr(symbol, "declaration", None)
+    return not isinstance(node, ast.Item) or node.public
+
+
+def _walk(examined: Examined, path: list[str], here: ModuleSymbol) -> Symbol | None:
+    """What the names before `::` lead to."""
+    at: Symbol | None = here
+    for number, name in enumerate(path):
+        if name == "crate" and number == 0:
+            while isinstance(at, ModuleSymbol) and at.home is not None:
+                at = at.home
+        elif name == "super" and isinstance(at, ModuleSymbol):
+            at = at.home
+        elif name != "self" or number:
+            at = _member(examined, at, name) or (_anywhere(examined, name) if number == 0 else None)
+    return at
+
+
+def _member(examined: Examined, module: Symbol | None, name: str) -> Symbol | None:
+    return next((s for s in examined.symbols if s.name == name and s.home is module and _is_head(s)), None)
+
+
+def _anywhere(examined: Examined, name: str) -> Symbol | None:
+    """A name that a `use` brought in."""
+    return next((s for s in examined.symbols if s.name == name and _is_head(s)), None)
+
+
+def _is_head(symbol: Symbol) -> bool:
+    return isinstance(symbol, (ModuleSymbol, StructSymbol, EnumSymbol))
+
+
+# ---------------------------------------------------------------- names
+
+
+def _names(analysis: Analysis, examined: Examined, path: list[ast.Node], place: Span) -> list[Offer]:
+    """Names in scope, inner ones first."""
+    sources = analysis.project.sources
+    offers = [of_symbol(local.name, local, VARIABLE, sources) for local in _locals(path, place.start)]
+    offers += of_module(examined.checker.modules.at(place), examined.symbols, sources)
+    if analysis.tree is not None:
+        offers += [Offer(name, VARIABLE, "use") for name in _used(analysis.tree)]
+    for name in outermost().names:
+        row = FUNCTIONS.get(name)
+        offers.append(Offer(name, TYPE) if row is None else of_row(row, FUNCTION))
+    return once(offers)
+
+
+def _locals(path: list[ast.Node], offset: int) -> Iterator[Local]:
+    """The locals that the forms around the offset declare before it, inner ones first."""
+    for node in reversed(path):
+        found = [local for child in _declaring(node, offset) for local in _bindings(child)]
+        yield from reversed(found)
+
+
+def _declaring(node: ast.Node, offset: int) -> Iterator[ast.Node]:
+    """Patterns and parameters of a form whose names are seen inside it."""
+    match node:
+        case ast.Block():
+            yield from (s.pattern for s in node.statements if isinstance(s, ast.Let) and s.span.end <= offset)
+        case ast.Function() | ast.Closure() | ast.Stage():
+            yield from node.parameters
+        case ast.For() | ast.ParallelFor() | ast.MatchArm() | ast.ListenHandler():
+            yield node.pattern
+        case ast.CatchClause():
+            yield node
+
+
+def _bindings(node: ast.Node) -> Iterator[Local]:
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        binding = getattr(at, "binding", None)
+        if isinstance(binding, Local):
+            yield binding
+        waiting += [child for child in at.children() if isinstance(child, (ast.Pattern, ast.FieldPattern))]
+
+
+def _used(tree: ast.Program) -> Iterator[str]:
+    """The names that the imports of a file bring in."""
+    waiting = [item.tree for item in tree.items if isinstance(item, ast.Use)]
+    while waiting:
+        at = waiting.pop()
+        waiting += at.group or []
+        if at.group is None and not at.glob and at.path:
+            yield (at.alias or at.path[-1]).text
+
+
+# ----------------------------------------------------------------
+# The symbols of a document: its items with what stands in them.
+#
+# Hands on `outline`. Needs the tree only, so that it works on text with errors.
+
+# What the protocol calls each sort of item.
+SORTS: dict[type[ast.Node], str] = {
+    ast.Function: "Function", ast.Struct: "Struct", ast.Schema: "Struct", ast.Enum: "Enum", ast.Trait: "Interface",
+    ast.Const: "Constant", ast.TypeAlias: "TypeParameter", ast.Module: "Module", ast.Config: "Object", ast.Mcp: "Object",
+    ast.Tool: "Class", ast.Pipeline: "Function", ast.Store: "Variable", ast.Context: "Object", ast.Field: "Field",
+    ast.ToolField: "Field", ast.Variant: "EnumMember", ast.Stage: "Method", ast.Slot: "Field",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Entry:
+    name: str
+    sort: str
+    span: Span
+    name_span: Span
+    inside: list[Entry] = field(default_factory=list)
+
+
+def outline(tree: ast.Program) -> list[Entry]:
+    return list(_entries(tree.items))
+
+
+def _entries(nodes: Iterable[ast.Node], inside: str = "") -> Iterator[Entry]:
+    for node in nodes:
+        if isinstance(node, ast.Impl):
+            yield _impl(node)
+            continue
+        sort = SORTS.get(type(node))
+        name = getattr(node, "name", None)
+        if sort is not None and isinstance(name, ast.Ident):
+            sort = "Method" if sort == "Function" and inside else sort
+            yield Entry(name.text, sort, node.span, name.span, list(_entries(_parts(node), sort)))
+
+
+def _impl(node: ast.Impl) -> Entry:
+    target = node.target.path[-1].text if isinstance(node.target, ast.NamedType) else ""
+    trait = f"{node.trait.path[-1].text} for " if isinstance(node.trait, ast.NamedType) else ""
+    return Entry(f"impl {trait}{target}", "Class", node.span, node.target.span, list(_entries(node.methods, "Class")))
+
+
+def _parts(node: ast.Node) -> list[ast.Node]:
+    match node:
+        case ast.Struct():
+            return list(node.fields)
+        case ast.Schema():
+            return list(node.fields or ())
+        case ast.Enum():
+            return list(node.variants)
+        case ast.Trait():
+            return list(node.methods)
+        case ast.Tool():
+            return [*node.fields, *node.methods]
+        case ast.Mcp():
+            return list(node.functions)
+        case ast.Pipeline():
+            return list(node.stages)
+        case ast.Context():
+            return [slot for tier in node.tiers for slot in tier.slots]
+        case ast.Module():
+            return list(node.items or ())
+    return []

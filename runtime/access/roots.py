@@ -1,0 +1,180 @@
+"""Granted paths as open directories, so that what they name cannot change under a run (G-8.2).
+
+Hands on `Root` and `Roots`, which finds the root a path lies in. Must not know: what is done with a path.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+# ----------------------------------------------------------------
+# The path behind links.
+#
+# Hands on `real_path` and `is_too_long`.
+
+ATTEMPTS = 8  # while somebody changes the links that are read
+LONGEST = 4096  # bytes, as Linux has it; Python takes time with the square of the length to resolve one
+
+
+def is_too_long(path: str) -> bool:
+    """Whether no system takes it for a path."""
+    return len(path) > LONGEST or len(path.encode("utf-8", "replace")) > LONGEST
+
+
+def real_path(path: str) -> str:
+    """The absolute path with its links resolved; never an error: what cannot be resolved, since a link on the way changes all the
+    time or the text is no path or too long for one, stands as it is written."""
+    if is_too_long(path):
+        return os.path.abspath(path)
+    for _ in range(ATTEMPTS):
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            continue
+        except ValueError:  # NUL
+            break
+    return os.path.abspath(path)
+
+
+# ----------------------------------------------------------------
+# What of the operating system the guarantees about files and processes rest on, and what is said where it is missing (G-8.12,
+# G-11.4).
+#
+# Hands on `Unsupported`, `flag`, `require_files` and `require_processes`.
+
+FILES = "O_NOFOLLOW O_DIRECTORY O_NONBLOCK O_CLOEXEC"
+PROCESSES = "killpg setsid"
+SIGNALS = "SIGTERM SIGKILL"
+INSTEAD = "Linux, macOS or WSL have it"
+
+
+class Unsupported(Exception):
+    """This system has no way to do it safely; `message` says what is missing and what to do instead."""
+
+    def __init__(self, what: str, missing: str, otherwise: str) -> None:
+        super().__init__(what)
+        self.message = f"{what} needs {missing}, which this system ({sys.platform}) does not have: {INSTEAD}; {otherwise}"
+
+
+def flag(name: str) -> int:
+    """A flag of `os.open`; 0 where the system has none: nothing is opened there (`require_files`)."""
+    found: int = getattr(os, name, 0)
+    return found
+
+
+def require_files() -> None:
+    """Raises Unsupported where a path cannot be walked without following links (G-8.2)."""
+    missing = [name for name in FILES.split() if not hasattr(os, name)]
+    if os.open not in os.supports_dir_fd:
+        missing.append("paths relative to an open directory")
+    if missing:
+        otherwise = "or let the host give the texts to the program and take them from it, as arguments, emits or a tool"
+        raise Unsupported("std::fs", ", ".join(missing), otherwise)
+
+
+def require_processes(what: str) -> None:
+    """Raises Unsupported where a process could not be ended with all that it starts (G-11.2)."""
+    missing = [name for name in PROCESSES.split() if not hasattr(os, name)]
+    missing += [name for name in SIGNALS.split() if not hasattr(signal, name)]
+    if missing:
+        raise Unsupported(what, ", ".join(missing), "or reach an MCP server over HTTP, an agent by a tool of the host")
+
+
+# ----------------------------------------------------------------
+
+# A descriptor that only names a directory needs no right to list it.
+ANCHOR = getattr(os, "O_PATH", os.O_RDONLY) | flag("O_DIRECTORY") | flag("O_CLOEXEC")
+
+
+class Root:
+    """One granted path. `fd` is the nearest directory above or at it that exists, `tail` what of the path lies beneath: the
+    name of a file, or what is still to be made."""
+
+    __slots__ = ("fd", "written", "base", "tail")
+
+    def __init__(self, path: str) -> None:
+        self.written = path
+        base = real_path(path)
+        tail: list[str] = []
+        while not os.path.isdir(base):
+            base, name = os.path.split(base)
+            tail.insert(0, name)
+        self.base = base
+        self.tail = tuple(tail)
+        self.fd = os.open(base, ANCHOR)
+
+    @property
+    def real(self) -> str:
+        return os.path.join(self.base, *self.tail)
+
+    def below(self, path: str) -> list[str] | None:
+        """The components from `fd` to an absolute path at or below the granted one, else None."""
+        for own in (self.written, self.real):
+            rest = beneath(own, path)
+            if rest is not None:
+                return [*self.tail, *rest]
+        return None
+
+    def below_base(self, path: str) -> list[str] | None:
+        """The components from `fd` to an absolute path, where a link leads."""
+        return beneath(self.base, path)
+
+
+def beneath(folder: str, path: str) -> list[str] | None:
+    if path == folder:
+        return []
+    start = folder if folder.endswith("/") else folder + "/"
+    return path.removeprefix(start).split("/") if path.startswith(start) else None
+
+
+class Roots:
+    """The roots of one capability; `folder` is the directory that relative paths start from."""
+
+    __slots__ = ("folder", "opened")
+
+    def __init__(self, folder: str, granted: Iterable[str]) -> None:
+        """Raises Unsupported where paths cannot be kept in."""
+        require_files()
+        self.folder = folder
+        self.opened: list[Root] = []
+        for path in granted:
+            with suppress(OSError):  # what cannot be opened is not reached either
+                self.opened.append(Root(self.absolute(path)))
+
+    def absolute(self, path: str) -> str:
+        """`.` and `..` are taken out of the text; links are resolved later, on the way."""
+        joined = os.path.normpath(os.path.join(self.folder, path))
+        return "/" + joined.lstrip("/")  # POSIX keeps two leading slashes
+
+    def find(self, path: str) -> Iterator[tuple[Root, list[str]]]:
+        """The roots that a path lies in, each with the components from there: as written; of the others after its links."""
+        absolute = self.absolute(path)
+        others: list[Root] = []
+        for root in self.opened:
+            components = root.below(absolute)
+            if components is None:
+                others.append(root)
+            else:
+                yield root, components
+        real = real_path(absolute) if others else absolute
+        for root in others:
+            components = root.below(real)
+            if components is not None:
+                yield root, components
+
+    def add(self, path: str) -> None:
+        """One more root, whose directory is there."""
+        self.opened.append(Root(path))
+
+    def close(self) -> None:
+        for root in self.opened:
+            os.close(root.fd)
+        self.opened = []

@@ -1,0 +1,185 @@
+"""What one call of a model is made with: its fields, decorators and connection, resolved (O-1.35 to O-1.59).
+
+Hands on `CallSettings`. Must not know: providers, requests, the machine.
+"""
+
+from __future__ import annotations
+
+from ...vm.interp.stores import words
+from ...vm.values import to_json
+from ..errors import Origin
+from ..records import DEFAULT_SECONDS, call_seconds
+from .retry import RetryPolicy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ...vm.interp.stores import Ledger
+    from ..connections import ConnectionSettings
+    from ..records import Timeout, ToolDef
+    from .retry import ReplyCache
+
+
+DEFAULT_TOOL_ROUNDS = 10
+DEFAULT_LOG_CHANNEL = "model:log"
+DEFAULT_SCHEMA_ATTEMPTS = 3
+
+# Model field: its name in the params of the record (O-1.37, O-1.38).
+PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop"}
+
+
+class CallSettings:
+    """`name` is the Concerto model, `model` the id requested. Never changed: builders and prompts make another one."""
+
+    __slots__ = (
+        "name",
+        "connection",
+        "model",
+        "system",
+        "params",
+        "tools",
+        "max_tool_rounds",
+        "policy",
+        "schema_attempts",
+        "timeout",
+        "structured",
+        "log_channel",
+        "cache",
+    )
+
+    name: str
+    connection: ConnectionSettings
+    model: str
+    system: str | None
+    params: Mapping[str, Any]
+    tools: Sequence[ToolDef]
+    max_tool_rounds: int
+    policy: RetryPolicy
+    schema_attempts: int
+    timeout: Timeout
+    structured: str
+    log_channel: str | None
+    cache: ReplyCache | None
+
+    def __init__(self, **values: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, values[name])
+
+    def changed(self, **changes: Any) -> CallSettings:
+        """A copy with other values."""
+        return CallSettings(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
+
+    def with_prompt(self, overrides: Mapping[str, Any]) -> CallSettings:
+        """The settings a Prompt replaces for its call: `model`, `temperature`, `max_tokens` (O-1.67)."""
+        if not overrides:
+            return self
+        params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
+        base = overrides.get("model")
+        model = self.connection.models.get(base, base) if base is not None else self.model
+        return self.changed(params=params, model=model)
+
+    def origin(self) -> Origin:
+        return Origin(self.model, self.connection.name, call_seconds(self.timeout))
+
+
+def call_settings(
+    name: str,
+    fields: Mapping[str, Any],
+    decorators: Mapping[str, Mapping[str, Any]],
+    connection: ConnectionSettings,
+    *,
+    tools: Sequence[ToolDef] = (),
+    cache: ReplyCache | None = None,
+) -> CallSettings:
+    """From the fields and decorators of a model; a model without id is an Err of the call (E4007 at run time)."""
+    model = connection.model_id(fields.get("base"))
+    if model is None:
+        message = f"no model id: set base, or default_model of connection {connection.name}"
+        raise Origin(name, connection.name, DEFAULT_SECONDS).not_sent("AgentError", "InvalidRequest", message)
+    return CallSettings(
+        name=name,
+        connection=connection,
+        model=model,
+        system=fields.get("system_prompt"),
+        params={PARAMS[field]: fields[field] for field in PARAMS if fields.get(field) is not None},
+        tools=tools,
+        max_tool_rounds=_first(fields.get("max_tool_rounds"), DEFAULT_TOOL_ROUNDS),
+        policy=_policy(fields, decorators, connection),
+        schema_attempts=_schema_attempts(fields, decorators),
+        timeout=_timeout(fields, decorators, connection),
+        structured=_structured(fields, connection),
+        log_channel=_log_channel(decorators),
+        cache=cache,
+    )
+
+
+def system_text(*parts: str | None) -> str | None:
+    """System prompt, knowledge block and context block, those that exist, joined by one blank line (O-1.76)."""
+    given = [part for part in parts if part is not None]
+    return "\n\n".join(given) if given else None
+
+
+def _policy(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> RetryPolicy:
+    """One policy a request: `@retry`, else `retry_policy`, else the connection's (O-1.45)."""
+    if "retry" in decorators:
+        policy = RetryPolicy.from_decorator(decorators["retry"])
+    else:
+        policy = RetryPolicy.from_object(_first(fields.get("retry_policy"), connection.retry, {}))
+    return policy.of_once() if "effect" in decorators else policy
+
+
+def _schema_attempts(fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> int:
+    """The connection's `retry` has no part in it (O-2.46)."""
+    policy = fields.get("retry_policy") or {}
+    found = _first(decorators.get("retry", {}).get("max"), policy.get("max_attempts"), DEFAULT_SCHEMA_ATTEMPTS)
+    return int(found)
+
+
+def _timeout(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> Timeout:
+    """One limit a request, or those of one place (O-1.46)."""
+    decorated = decorators.get("timeout", {}).get("seconds")
+    found: Timeout = _first(decorated, fields.get("timeout"), connection.timeout, DEFAULT_SECONDS)
+    return float(found) if isinstance(found, int) else found
+
+
+def _structured(fields: Mapping[str, Any], connection: ConnectionSettings) -> str:
+    return str(_first(fields.get("structured"), connection.structured))
+
+
+def _log_channel(decorators: Mapping[str, Any]) -> str | None:
+    return str(decorators["log"].get("channel", DEFAULT_LOG_CHANNEL)) if "log" in decorators else None
+
+
+def _first(*values: Any) -> Any:
+    return next(value for value in values if value is not None)
+
+
+# ----------------------------------------------------------------
+# What joins the system prompt of one call: entries of a ledger that its prompt touches, and the context it was given (O-1.76 to
+# O-1.78).
+#
+# Hands on the two blocks.
+
+MOST_ENTRIES = 20
+
+
+def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
+    """One line per entry of which a key or a word of the identifier is a word of the prompt, the first ones only (O-1.77)."""
+    asked = words(prompt)
+    lines = [
+        f"- {_line(identifier)}: {_line(value)}"
+        for identifier, (keys, value) in ledger.entries.items()
+        if not asked.isdisjoint(key.lower() for key in keys) or not asked.isdisjoint(words(identifier))
+    ]
+    return "\n".join(["Knowledge:", *lines[:MOST_ENTRIES]]) if lines else None
+
+
+def _line(text: str) -> str:
+    """An entry is one line, whatever line ends it holds."""
+    return " ".join(text.splitlines())
+
+
+def context_block(value: Any) -> str:
+    return f"Context:\n{to_json(value)}"

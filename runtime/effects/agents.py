@@ -1,0 +1,161 @@
+"""Calls of agents: the Result of `execute`, `execute_with_schema` and `listen`; every fault is an Err (O-0.9, O-7.9 to O-7.37).
+
+Must not know: the loop that asks, lines of the wire.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ...vm.values import UNSET, from_json
+from ..access.permissions import Denied
+from ..access.roots import Unsupported
+from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings, plain
+from ..agents.children import Missing, NotStarted, environment, start_process
+from ..agents.messages import AgentSettings
+from ..calls.call import answered, answered_with_schema
+from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
+from ..host import model_text
+from ..loop import Settled
+from ..records import failed, response_value
+from ..schema.validation import validators
+from .attached import conversation, run_id
+from .models import committed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.interp.effects import AgentCall, Effect
+    from ..agents.child import Child
+    from ..agents.process import AgentProcess
+    from ..calls.call import Response
+    from ..memory.turns import Conversation
+    from ..running import Running
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
+    run.state["agents"] = calls
+    call: AgentCall = effect.payload
+    if call.handlers is None:
+        return await calls.call(effect)
+    return await _listened(run, calls, effect)
+
+
+async def _listened(run: Running, calls: AgentCalls, effect: Effect) -> Any:
+    """With the emits of O-7.37."""
+    agent = effect.payload.agent
+    started = run.host.now()
+    run.runtime_emit("listen:start", {"agent": agent})
+    outcome = await calls.call(effect)
+    if type(outcome) is Settled:
+        run.runtime_emit("listen:complete", {"agent": agent, "duration_ms": round((run.host.now() - started) * 1000)})
+    else:
+        error = outcome.value
+        run.runtime_emit("listen:error", {"agent": agent, "error": model_text(error)})
+    return outcome
+
+
+class AgentCalls:
+    """The agents of one session: settings and process of each, made at its first call."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.settings: dict[str, AgentSettings] = {}
+        self.processes: dict[str, AgentProcess] = {}
+        self.calls = 0
+
+    async def call(self, effect: Effect) -> Any:
+        """An Err, or what appends the turn and gives the Ok."""
+        call: AgentCall = effect.payload
+        self.calls += 1
+        number = self.calls
+        try:
+            settings = self._settings(call.agent)
+            agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
+            context = () if call.context is UNSET else (plain(call.context),)
+            sender = AgentSender(agent, context, Listening(self.run, effect))
+            services = self.run.services.asking(sender, "agent_calls")
+            conversation = await self._conversation(effect, call)
+            name = run_id(self.run, call.agent, number, conversation)
+            after = conversation.fold if conversation is not None and conversation.folds else None
+            if call.schema is None:
+                response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=name)
+                return Settled(lambda: committed(lambda: _value(call, response())), after)
+            validated = await answered_with_schema(
+                services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
+                run_id=name, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
+            )  # fmt: skip
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+        except CallFailure as failure:
+            return failed(failure)
+        except HandlerLeft as left:
+            return left.outcome
+
+    async def _conversation(self, effect: Effect, call: AgentCall) -> Conversation | None:
+        """What records the turn; the agent never sees it (O-3.27)."""
+        if call.memory is None or call.memory is UNSET:
+            return None
+        made = await conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+        made.ask = None  # nobody would be shown what it gives (M-5.15)
+        return made
+
+    def _settings(self, name: str) -> AgentSettings:
+        if name not in self.settings:
+            self.settings[name] = agent_settings(self.run, name)
+        return self.settings[name]
+
+    def _process(self, settings: AgentSettings) -> AgentProcess:
+        from ..agents.process import AgentProcess
+
+        if settings.name not in self.processes:
+            self.processes[settings.name] = AgentProcess(settings, lambda: launch(self.run, settings))
+        return self.processes[settings.name]
+
+    async def aclose(self) -> None:
+        """Ends all processes (O-7.13)."""
+        await self.run.gather(*(process.stop() for process in self.processes.values()))
+
+
+def _value(call: AgentCall, response: Response) -> Any:
+    """The Response of `execute`, the Map of `listen` (O-7.33)."""
+    if call.handlers is None:
+        return response_value(response)
+    return from_json({"text": response.text} if response.data is None else response.data)
+
+
+def agent_settings(run: Running, name: str) -> AgentSettings:
+    """Declaration, manifest and host together."""
+    declared = next(agent for agent in run.program.image.agents if agent.name == name)
+    connector = declared.fields.get("connector")
+    given = run.host.agents.get(connector, {}) if type(connector) is str else {}
+    try:
+        return AgentSettings(name, declared.fields, dict(declared.decorators), given)
+    except ConfigFailure as failure:
+        raise CallFailure("AgentError", "InvalidRequest", failure.message, model=name) from None
+
+
+# ---------------------------------------------------------------- starting
+
+
+async def launch(run: Running, settings: AgentSettings) -> Child:
+    """Starts the process of an agent, if that is permitted (O-4.17, O-7.16)."""
+    origin = Origin(settings.name, settings.name, settings.timeout)
+    if settings.command is None:
+        message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"
+        raise origin.failure("AgentError", "SpawnFailed", message)
+    folder = os.path.join(run.host.project, settings.working_dir)
+    try:
+        return await start_process(run, settings.name, settings.command, environment(run, settings.env), folder)
+    except Missing as missing:
+        message = f"{missing.message}, which the agent sees as {missing.name}"
+        raise origin.failure("AgentError", "SpawnFailed", message) from None
+    except Unsupported as unsupported:
+        raise origin.failure("AgentError", "Unsupported", unsupported.message) from None
+    except NotStarted as failure:
+        raise origin.failure("AgentError", "SpawnFailed", failure.message, CONNECTION) from None
+    except Denied as denied:
+        raise CallFailure(
+            "AgentError", "PermissionDenied", denied.message, model=settings.name, capability=denied.capability, flag=denied.flag
+        ) from None

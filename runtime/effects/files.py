@@ -1,0 +1,114 @@
+"""`std::fs` (L-7.3): which files, and what becomes of what an operation gives.
+
+Must not know: how a path is walked, what an operation does.
+"""
+
+from __future__ import annotations
+
+from ...vm.panics import Panic
+from ...vm.values import Array, Err, ErrorValue, Ok
+from ..access.files import Failed, Files
+from ..access.permissions import Denied, denied_error, denied_panic
+from ..access.roots import Unsupported
+from ..access.secrets import whole_text
+from ..agents.children import NotStarted, environment, split_command, start_process
+from .tests import EMITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.interp.effects import Effect
+    from ..agents.child import Child
+    from ..running import Running
+
+
+INPUT = "/dev/stdin"
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    operation, path, *rest = effect.payload
+    try:
+        files = run.state.get("file")
+        if files is None:
+            files = run.state["file"] = _files_of(run)
+        found = await files.access(operation, path, rest)
+    except Unsupported as unsupported:
+        if operation == "exists":
+            raise run.machine.placed(effect.task, Panic("P013", unsupported.message)) from None
+        return Err(ErrorValue("FsError", "Unsupported", unsupported.message, {"path": path}))
+    except Denied as denied:
+        if operation == "exists":
+            raise denied_panic(run, effect, denied) from None
+        return denied_error("FsError", denied, path=path)
+    except Failed as failed:
+        return False if operation == "exists" else Err(_error(path, failed))
+    if operation == "exists":
+        return found
+    return Ok(Array(found) if operation == "list_dir" else found)
+
+
+def _files_of(run: Running) -> Files:
+    if EMITS not in run.state:
+        return Files(run)
+    from .tests import TestFiles
+
+    return TestFiles(run)
+
+
+def _error(path: str, failed: Failed) -> ErrorValue:
+    hint = "; standard input is read with `std::io::read_all()`" if path == INPUT else ""
+    return ErrorValue("FsError", failed.variant, f"{path}: {failed.reason}{hint}", {"path": path})
+
+
+# ----------------------------------------------------------------
+# Commands of ShellTool: started from their words, without a shell, read to their end within a time limit (O-4.35, G-11.1).
+
+MOST_BYTES = 1024 * 1024  # of output (G-6.1)
+PLACE = {"tool": "ShellTool", "method": "exec"}
+
+
+async def perform_commands(run: Running, effect: Effect) -> Any:
+    command, timeout_ms = effect.payload
+    try:
+        words = split_command(command)
+    except ValueError as error:
+        return _failed("InvalidArguments", f"the command cannot be split into words: {error}")
+    try:
+        child = await start_process(run, PLACE["tool"], words, environment(run, {}), run.host.folder)
+    except Denied as denied:
+        return denied_error("ToolError", denied, **PLACE)
+    except Unsupported as unsupported:
+        return _failed("Unsupported", unsupported.message)
+    except NotStarted as failure:
+        return _failed("ExecutionFailed", run.redactor.clean(failure.message))
+    try:
+        return await _ended(child, words[0], timeout_ms)
+    finally:
+        await child.stop()
+
+
+async def _ended(child: Child, name: str, timeout_ms: int) -> Any:
+    import asyncio
+
+    from ..agents.child import OutputTooLong
+
+    try:
+        async with asyncio.timeout(timeout_ms / 1000):
+            output = await child.output(MOST_BYTES)
+    except TimeoutError:
+        return _failed("Timeout", f"{name} has not ended within {timeout_ms} ms")
+    except OutputTooLong:
+        return _failed("ExecutionFailed", f"{name} wrote more than {MOST_BYTES} bytes")
+    text = whole_text(output.decode("utf-8", "replace"))
+    if child.exit_code == 0:
+        return Ok(text)
+    await child.stop()  # all of its errors are read then
+    code = child.exit_code
+    assert code is not None
+    how = f"exit status {code}" if code >= 0 else f"ended by signal {-code}"
+    return _failed("ExecutionFailed", f"{how}: {text}{whole_text(child.stderr)}")
+
+
+def _failed(variant: str, message: str) -> Err:
+    return Err(ErrorValue("ToolError", variant, message, dict(PLACE)))

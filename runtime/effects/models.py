@@ -1,0 +1,451 @@
+"""Effects of models: calls, streams, schemas, instances with fields of their own, embeddings. Every fault of provider, network
+or schema is an Err (O-0.9).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...vm.bytecode.image import memories_of
+from ...vm.interp.effects import ModelLife
+from ...vm.interp.methods_models import message_array
+from ...vm.panics import Panic
+from ...vm.values import UNSET, LedgerRef, Map, ModelRef
+from ..calls.call import answered, answered_with_schema
+from ..calls.retry import ReplyCache
+from ..calls.settings import call_settings, context_block, knowledge_block, system_text
+from ..calls.streams import STREAMS
+from ..connections import check_model
+from ..emits import price
+from ..errors import CallFailure, ConfigFailure, Origin
+from ..loop import Settled, ended
+from ..memory.embedding import BASELINE, Embedding
+from ..memory.entries import count_text
+from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
+from ..schema.validation import Verdict, judge, schema_failure, validators
+from ..usage import Came, Use
+from .attached import conversation, run_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import Any
+
+    from ...vm.bytecode.image import Model
+    from ...vm.interp.effects import Effect, ModelCall
+    from ..calls.services import Services
+    from ..calls.settings import CallSettings
+    from ..calls.streams import StreamedCall
+    from ..memory.embedding import Embedder
+    from ..memory.turns import Conversation
+    from ..records import EmbedRequest
+    from ..running import Running
+    from ..tools.offered import Offered
+    from ..tools.tools import Tools
+
+
+# ----------------------------------------------------------------
+# One declared model of a session, or what `spawn` made of it: its settings, cache, tools and the calls on their way (O-1.64,
+# O-1.65).
+#
+# Hands on `ModelInstance`.
+
+
+class ModelInstance:
+    """`given`: the fields that are no constants, values of the machine by name, None before the initialisation; `is_spawned`:
+    the state of its tools is its own."""
+
+    __slots__ = (
+        "run", "model", "is_spawned", "own_tools", "given", "computed", "knowledge", "made", "jobs", "streams", "is_down",
+    )  # fmt: skip
+
+    def __init__(self, run: Running, model: Model, computed: Any, is_spawned: bool) -> None:
+        self.run = run
+        self.model = model
+        self.is_spawned = is_spawned
+        self.own_tools: Tools | None = None
+        self.given = computed
+        given: dict[Any, Any] = computed.items if type(computed) is Map else {}
+        self.knowledge: Any = given.get("knowledge")
+        self.computed = {name: value for name, value in given.items() if name != "knowledge"}
+        self.made: CallSettings | None = None
+        self.jobs: list[Any] = []
+        self.streams: list[StreamedCall] = []
+        self.is_down = False
+
+    def tools(self) -> Tools:
+        """Those of the session, or new ones, made by the first call that needs them."""
+        from ..tools.tools import Tools
+
+        if self.own_tools is None:
+            self.own_tools = Tools(self.run) if self.is_spawned else Tools.of(self.run)
+        return self.own_tools
+
+    # ------------------------------------------------------------ settings
+
+    def settings(self) -> CallSettings:
+        """Made at the first call (O-0.3)."""
+        if self.made is None:
+            self.made = self._settings()
+        return self.made
+
+    def _settings(self) -> CallSettings:
+        model = self.model
+        fields = self._plain()
+        decorators = dict(model.decorators)
+        self._check(fields, decorators)
+        cache = ReplyCache(decorators["cache"], self.run.host.now) if "cache" in decorators else None
+        return call_settings(model.name, fields, decorators, self.run.connections[model.connection], cache=cache)
+
+    def _plain(self) -> dict[str, Any]:
+        try:
+            return {**self.model.fields, **{name: to_plain(value) for name, value in self.computed.items()}}
+        except TypeError as other:  # only the fields of a foreign image hold such a value
+            message = f"model {self.model.name}: no field takes {other}"
+            raise CallFailure("AgentError", "InvalidRequest", message, model=self.model.name) from None
+
+    def _check(self, fields: dict[str, Any], decorators: dict[str, Any]) -> None:
+        """What no compiler has seen: fields of a foreign image, and values computed when the program runs."""
+        name = self.model.name
+        try:
+            check_model(name, fields, decorators)
+            if self.model.connection not in self.run.connections:
+                raise ConfigFailure("E4003", f"model {name}: unknown connection {self.model.connection}")
+            if self.knowledge is not None and type(self.knowledge) is not LedgerRef:
+                raise ConfigFailure("E4004", f"model {name}: knowledge is a ledger")
+        except ConfigFailure as failure:
+            raise CallFailure("AgentError", "InvalidRequest", failure.message, model=name) from None
+
+    # ------------------------------------------------------------ calls on their way
+
+    async def calling(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """What the call gives; the failure of O-1.65 when the instance is shut down before it ends."""
+        if self.is_down:
+            work.close()
+            raise self._failure("Shutdown", "the instance is shut down")
+        loop = self.run.work.loop
+        job = loop.create_task(work)
+        self.jobs.append(job)
+        try:
+            await ended(loop, job)
+        finally:
+            self.jobs.remove(job)
+            job.cancel()
+            await ended(loop, job)
+        if self.is_down and job.cancelled():
+            raise self._failure("Cancelled", "the instance was shut down during the call")
+        return job.result()
+
+    def began(self, stream: StreamedCall) -> None:
+        self.streams = [open_ for open_ in self.streams if open_.stream.response is None]
+        self.streams.append(stream)
+
+    async def shut_down(self) -> None:
+        """Running calls are cancelled; once they are over nothing of them runs on (O-1.65)."""
+        self.is_down = True
+        for job in self.jobs:
+            job.cancel()
+        for stream in self.streams:
+            if stream.stream.response is None:
+                stream.cut(self._failure("Cancelled", "the instance was shut down during the call"))
+                await self.run.release(stream.stream.effect)
+        for job in list(self.jobs):
+            await ended(self.run.work.loop, job)
+
+    def _failure(self, variant: str, message: str) -> CallFailure:
+        return Origin(self.model.name, self.model.connection, 0).failure("AgentError", variant, message)
+
+
+# ----------------------------------------------------------------
+# Model calls: the Result a call gives; every fault of provider, network or schema is an Err of it (O-0.9).
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    calls = run.state.get("models")
+    if calls is None:
+        calls = run.state["models"] = ModelCalls(run)
+    if type(effect.payload) is ModelLife:
+        return await calls.live(effect)
+    return await calls.call(effect)  # what it gives is committed when the task goes on
+
+
+class ModelCalls:
+    """The models of one session and their instances, made when they are first used."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.models = {model.name: (number, model) for number, model in enumerate(run.program.image.models)}
+        self.instances: dict[tuple[str, int], ModelInstance] = {}
+        self.spawned = 0
+        self.calls = 0
+
+    # ------------------------------------------------------------ instances
+
+    async def live(self, effect: Effect) -> Any:
+        """`spawn` and `shutdown` (O-1.64, O-1.65)."""
+        life: ModelLife = effect.payload
+        if life.method == "shutdown":
+            await self._instance(life.model, life.instance).shut_down()
+            return None
+        self.spawned += 1
+        number = self.spawned
+        model: Model = self.models[life.model][1]
+        computed = None if model.computed is None else await self.run.call(effect, self.run.program.codes[model.computed], [])
+        self.instances[life.model, number] = ModelInstance(self.run, model, computed, True)
+        return ModelRef(life.model, number)
+
+    def _instance(self, name: str, number: int) -> ModelInstance:
+        """The declared model is made here; a number no session gave belongs to a session before this one."""
+        made = self.instances.get((name, number))
+        if made is None:
+            index, model = self.models[name]
+            computed = self.run.machine.configured.get(("models", index, "computed"))
+            made = self.instances[name, number] = ModelInstance(self.run, model, computed, number != 0)
+            made.is_down = number != 0
+        return made
+
+    # ------------------------------------------------------------ calls
+
+    async def call(self, effect: Effect) -> Any:
+        """An Err, or what appends the turn and gives the Ok."""
+        call: ModelCall = effect.payload
+        if call.method == "view":
+            return await self._view(effect)
+        self.calls += 1
+        number = self.calls
+        instance = self._instance(call.model, call.instance)
+        try:
+            return await instance.calling(self._call(effect, instance, number))
+        except CallFailure as failure:
+            return failed(failure)
+
+    async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:
+        call: ModelCall = effect.payload
+        services = self._services(call.model).of_task(effect.task.path)
+        settings = self._settings(instance, call)
+        offered = await self._offered(effect, instance)
+        if offered is not None:
+            settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
+        conversation = await self._conversation(effect, call)
+        name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
+        after = conversation.fold if conversation is not None and conversation.folds else None
+        if call.method == "stream":
+            from ..calls.streams import StreamedCall, begun
+
+            streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
+            streamed.serve = partial(_serve, self.run, offered, conversation)
+            return await begun(self.run, effect, streamed, instance.began)
+        if call.schema is None:
+            messages = () if call.messages is None else _chatted(settings, call.messages)
+            response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+            return Settled(lambda: committed(lambda: response_value(response())), after)
+        validated = await answered_with_schema(
+            services,
+            settings,
+            call.prompt,
+            self.run.schemas[call.schema],
+            conversation,
+            run_id=name,
+            retry_message=call.retry_message,
+            validators=validators(self.run, effect, call.schema),
+        )
+        return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+
+    async def _view(self, effect: Effect) -> Any:
+        """What the first request with this prompt would carry (M-6.12); nothing is sent, written or counted."""
+        call: ModelCall = effect.payload
+        instance = self._instance(call.model, call.instance)
+        settings = self._settings(instance, call)
+        user = Msg("user", call.prompt)
+        try:
+            conversation = await self._conversation(effect, call)
+            if conversation is None:
+                return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])
+            offered = bool(call.tools or (call.own_tools and instance.model.tools))
+            head = await conversation.open(call.model, [user], system=settings.system, tools_offered=offered, by=settings.name)
+            return message_array([*head, conversation.user(call.prompt)])
+        except CallFailure as failure:
+            raise Panic(failure.panic_code, failure.message) from None
+
+    def _services(self, name: str) -> Services:
+        """Those of the run; a mock stands in for the provider only (O-8.16)."""
+        mock = self.run.state.get("mocks", {}).get(name)
+        return self.run.services if mock is None else self.run.services.asking(mock)
+
+    def _settings(self, instance: ModelInstance, call: ModelCall) -> CallSettings:
+        """Those of the model, with what a Prompt replaces and what this call adds to the system message (O-1.76)."""
+        settings = instance.settings().with_prompt(call.overrides)
+        knowledge = instance.knowledge
+        known = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
+        context = None if call.context is UNSET else context_block(call.context)
+        return settings.changed(system=system_text(settings.system, known, context))
+
+    async def _offered(self, effect: Effect, instance: ModelInstance) -> Offered | None:
+        """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
+        call: ModelCall = effect.payload
+        program = self.run.program
+        own = [program.handle(*row) for row in instance.model.tools] if call.own_tools else []
+        handles = [*own, *call.tools]
+        if not handles:
+            return None
+        from ..tools.offered import Offered, offers_of
+
+        offers = await offers_of(self.run, handles, instance.tools, call.model)
+        return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
+
+    async def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
+        """with_memory, else the model's own memory, else none (O-3.24)."""
+        attached = call.memory
+        if attached is UNSET:
+            model: Model = self.models[call.model][1]
+            held = [self.run.program.memories[number] for number in memories_of(model)]
+            attached = tuple(held) if len(held) > 1 else held[0] if held else None
+        return None if attached is None else await conversation(self.run, effect, attached, call.auto, call.model, call.turn)
+
+
+def _serve(run: Running, offered: Offered | None, conversation: Conversation | None, effect: Effect) -> None:
+    """A stream outlives the effect that began it: tools and summarisers run for the task that waits for the next chunk."""
+    if offered is not None:
+        offered.serve(effect)
+    if conversation is None:
+        return
+    if conversation.heard is not None:
+        conversation.heard.effect = effect
+    if conversation.summarise is not None:
+        from .summarising import summariser
+
+        conversation.summarise = summariser(run, effect)
+
+
+def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:
+    """The messages of a chat; the last one is the user's (O-1.71)."""
+    for message in given:
+        if message.f0 not in ROLES:
+            raise settings.origin().invalid_request(f'unknown message role "{message.f0}": expected {", ".join(ROLES)}')
+    if not given or given[-1].f0 != "user":
+        raise settings.origin().invalid_request("chat takes messages of which the last one is the user's")
+    return [Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3) for m in given]
+
+
+def _call(call: Any) -> Call:
+    return Call(call.f0, call.f1, to_plain(call.f2))
+
+
+def committed(value: Callable[[], Any]) -> Any:
+    """The Ok, or the Err of a memory that could not store the turn (M-5.23)."""
+    try:
+        return succeeded(value())
+    except CallFailure as failure:
+        return failed(failure)
+
+
+# ----------------------------------------------------------------
+# The embedders of a session, by what the image says of them (M-10.16): a connection's model, a host's own, or `offline`.
+#
+# Hands on `embedding`.
+
+TIMEOUT_SECONDS = 30.0
+
+
+def embedding(run: Running, said: dict[str, Any]) -> Embedding:
+    """`said`: the step `embed` of an image. A host may replace any but `offline`."""
+    name, kind = said["name"], said["kind"]
+
+    def report(text: str) -> None:
+        run.host.log("warn", run.redactor.clean(text))
+
+    given = run.host.embedders.get(name) if kind != "offline" else None
+    if given is not None:
+        return Embedding(name, lambda texts: _asked(given, texts), report, getattr(given, "baseline", BASELINE))
+    if kind == "offline":
+        return Embedding(name, _offline, report)
+    if kind == "host":
+        return Embedding(name, _missing, report)
+    return Embedding(f"{name}:{said['model']}", lambda texts: _requested(run, said, texts), report)
+
+
+async def _offline(texts: list[str]) -> list[list[float]]:
+    from ..memory.vectors import offline_vectors
+
+    return offline_vectors(texts)
+
+
+async def _missing(texts: list[str]) -> list[list[float]]:
+    raise LookupError("the host gives no embedder of this name")
+
+
+async def _asked(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
+    """On a thread, since it may wait; where there is no asyncio, at once."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return embedder.embed(texts)
+    return await asyncio.to_thread(embedder.embed, texts)
+
+
+async def _requested(run: Running, said: dict[str, Any], texts: list[str]) -> list[list[float]]:
+    from ..records import EmbedRequest
+
+    connection = run.connections.get(said["connection"])
+    if connection is None:
+        raise CallFailure("ConnectionError", "ProviderUnavailable", f"there is no connection {said['connection']}")
+    model = connection.models.get(said["model"], said["model"])
+    request = EmbedRequest(connection.name, model, texts, connection.timeout or TIMEOUT_SECONDS)
+    provider = run.pool[connection.name]
+    if provider.unmetered:
+        return await provider.embed(request)
+    return await _counted(run, provider, request)
+
+
+async def _counted(run: Running, provider: Any, request: EmbedRequest) -> list[list[float]]:
+    """In the budgets of the run and the counters of the session, like a request of a model (O-1.133)."""
+    tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
+    held = None
+    if purse is not None and purse.is_limited:
+        from ..calls.budgets import BudgetSpent
+
+        try:
+            held = await purse.reserve_vectors(request, tokens, free)
+        except BudgetSpent as spent:  # no Result carries it
+            raise spent.panic() from None
+    request.came = Came()
+    request.came.begun = True
+    used = Use(0, tokens, 0, tokens_estimated=tokens)
+    try:
+        vectors: list[list[float]] = await provider.embed(request)
+    except BaseException as failure:
+        if not request.came.begun or (isinstance(failure, CallFailure) and "status" in failure.fields):
+            used = Use()
+        raise
+    finally:
+        used.priced(0.0 if free or not used.tokens else price(run.services.pricing, request.model, tokens, 0))
+        run.metrics.add(request.model, request.connection, used)
+        if purse is not None:
+            purse.settle(used, held)
+    return vectors
+
+
+# ----------------------------------------------------------------
+# `parse_schema<T>(x)`: extraction, validation and validators on a text, as on a reply, without a model (O-2.41).
+
+
+async def perform_schemas(run: Running, effect: Effect) -> Any:
+    name, text = effect.payload
+    outcome = await judge(run.schemas[name], Reply(text), validators(run, effect, name))
+    if isinstance(outcome, Verdict):
+        return succeeded(run.builder.value(outcome.tree))
+    return failed(schema_failure(outcome, text))
+
+
+# ----------------------------------------------------------------
+# The next chunk of a reply that is on its way (O-1.72 to O-1.75).
+
+
+async def perform_streams(run: Running, effect: Effect) -> Any:
+    stream = effect.payload
+    try:
+        return await run.state[STREAMS][stream.effect].next(effect)
+    finally:
+        stream.walked = False

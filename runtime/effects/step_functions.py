@@ -1,0 +1,193 @@
+"""The functions in the steps of memories: `redact`, `pin`, `clip`, `shape`, `learn` (M-4.4, M-4.6, M-4.8, M-4.13, M-10.22).
+
+They act in the middle of a commit or a view, which nothing may interrupt: each runs to its end on a machine of its own, on the
+fuel of the session, and may ask nothing of the host (E4509). A summariser is none of them: it waits. Must not know: logs, calls.
+"""
+
+from __future__ import annotations
+
+from ...vm.interp.machine import Machine
+from ...vm.interp.methods_models import message_array
+from ...vm.interp.tasks import DONE
+from ...vm.panics import Panic
+from ...vm.values import Array, Closure, Observed, check, from_json, share
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ...vm.interp.link import Program
+
+
+DEPTH = 1_000
+
+
+class NoMemories:
+    """A function that acts in the middle of a commit sees no memory."""
+
+    failure: tuple[type[Exception], ...] = ()
+    must_wait: tuple[type[BaseException], ...] = ()
+    attended: frozenset[str] = frozenset()
+    computed: Any = None
+
+    def is_shared(self, ref: Any) -> bool:
+        return False
+
+    def is_queued(self, ref: Any, slot: Any) -> bool:
+        return False
+
+    def __getitem__(self, name: str) -> Any:
+        raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
+
+    def at(self, ref: Any) -> Any:
+        return self[ref.name]
+
+    def written(self, ref: Any, task: Any) -> Any:
+        return self[ref.name]
+
+    def perform(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
+        return self[ref.name]
+
+    def keyed(self, ref: Any, method: str, values: Any, task: Any) -> Any:
+        return self[ref.name]
+
+    def at_once(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
+        return self[ref.name]
+
+    def keyed_at_once(self, ref: Any, method: str, values: Any, task: Any) -> Any:
+        return self[ref.name]
+
+    def bounds(self, name: str, given: Any) -> Any:
+        return self[name]
+
+    def made(self, name: str, given: Any, messages: Any) -> Any:
+        raise Panic("P013", "the function of a memory step cannot make a memory")
+
+    def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+        self[name]
+
+    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
+        self[name]
+
+
+class StepMachine(Machine):
+    """Runs pure functions with the stores and the fuel of another machine, which waits meanwhile; what stops that stops it."""
+
+    def __init__(self, program: Program, outer: Machine) -> None:
+        super().__init__(program, NoMemories())
+        self.stores = outer.stores
+        self.outer = outer
+        self.limit(outer.reserve, DEPTH, value_bytes=outer.value_bytes)
+        self.keeps_locals = outer.keeps_locals
+        self.tiers(False)  # only the interpreter looks at what stops the other machine
+
+    def refill(self, overdraft: int) -> int:
+        self.stop = self.outer.stop
+        return super().refill(overdraft)
+
+    def value(self, function: Closure, arguments: Sequence[Any]) -> Any:
+        code = function.function
+        cells = [*function.cells, *[None] * (code.cell_count - len(function.cells))]
+        task = self.new_task(None, code, list(arguments), cells)
+        try:
+            effects = self.step()
+        except Panic as panic:
+            panic.leave()
+            raise
+        finally:
+            self.outer.reserve -= self.used
+        if task.status is not DONE or effects:
+            self.cancel_all()
+            raise Panic("P013", "the function of a memory step asked something of the host")
+        return task.result
+
+
+class StepFunction:
+    """What a policy calls. Two are equal when they are the same function of the same declaration, whatever the session."""
+
+    __slots__ = ("machine", "step", "place")
+
+    def __init__(self, machine: Callable[[], Machine], step: str, place: Sequence[int]) -> None:
+        self.machine = machine
+        self.step = step
+        self.place = tuple(place)
+
+    def __call__(self, value: Any) -> Any:
+        outer = self.machine()
+        given, taken = FORMS[self.step]
+        return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
+
+    @property
+    def mark(self) -> str:
+        """What tells it from another function, of this program or another version: all that it does (V-3.3)."""
+        machine = self.machine()
+        number = configured(machine, self.place, 1).function.number
+        return str(machine.program.image.functions[number].hash.hex())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StepFunction) and (other.step, other.place) == (self.step, self.place)
+
+    def __hash__(self) -> int:
+        return hash((self.step, self.place))
+
+
+def computed(machine: Machine, code: Any) -> Any:
+    """What a function without parameters gives: the default of a field that something stored has not (M-8.23)."""
+    return StepMachine(machine.program, machine).value(Closure(code), [])
+
+
+def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
+    """The function that initialisation gave a step. A foreign image may give none that can be called so."""
+    found = machine.configured.get(("memories", place[0], f"step{place[1]}"))
+    if type(found) is not Closure or found.function.argc != parameters:
+        raise Panic("P013", "the image gives the step of a memory no function that fits")
+    return found
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _messages(value: Array) -> Any:
+    from ..memory.methods import message_of
+
+    return [message_of(message) for message in value.items]
+
+
+def _group(group: Any) -> Any:
+    """A group as the functions of a rule see it (M-10.23)."""
+    if group.shown is None:
+        items = Array([_observation(one) for one in group.members])
+        group.shown = share(Observed.of((group.key, len(group.members), items)))
+    return group.shown
+
+
+def _observation(one: Any) -> Any:
+    if one.shown is None:
+        one.shown = share(from_json(one.data))
+    return one.shown
+
+
+def _text_or_nil(value: Any) -> Any:
+    return check(value, ("nilable", ("string",)))
+
+
+def _learned(value: Any) -> Any:
+    from ..memory.fact_methods import content_of
+
+    content, confidence, about = check(value, ("struct", "Learned")).values()
+    return content_of(content), confidence, list(about.items)
+
+
+FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "redact": (_same, _same),
+    "clip_with": (_same, _same),
+    "pin_when": (lambda message: message_array([message]).items[0], _same),
+    "shape": (message_array, _messages),
+    "bound": (from_json, _same),
+    "learn_by": (_observation, _text_or_nil),
+    "learn_when": (_group, _same),
+    "learn_store": (_group, _learned),
+}
+"""Per step how its argument and its result cross."""

@@ -1,0 +1,90 @@
+"""Who summarises a memory: a model of the program, a function of it, or what the host gives by a name (M-9.1, M-9.9).
+
+Hands on `summariser`, which makes it for a view. Must not know: when a fold is due, how it is stored.
+"""
+
+from __future__ import annotations
+
+from inspect import isawaitable
+
+from ...vm.interp.effects import Effect, ModelCall
+from ...vm.interp.methods_models import message_array
+from ...vm.panics import Panic
+from ...vm.values import UNSET, Err, Ok, display
+from ..host import full_text, neutral_text
+from .step_functions import configured
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..memory.entries import Entry
+    from ..memory.memory import Memory
+    from ..memory.summaries import Summarise
+    from ..running import Running
+
+
+class SummaryFailed(Exception):
+    """The summariser gave an Err."""
+
+
+def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summarise]:
+    """`effect`: the call whose turn makes the fold due; the summariser runs for it."""
+
+    def of(memory: Memory, view: str) -> Summarise:
+        policy = memory.views[view].summary
+        assert policy is not None
+        kind, *who = policy.by
+
+        async def by_model(previous: str, entries: list[Entry]) -> str:
+            lines = "\n".join(f"{entry.message.role}: {entry.message.content}" for entry in entries)
+            prompt = "\n\n".join(part for part in (policy.prompt, previous, lines) if part)
+            return await _asked(run, effect, who[0], prompt)
+
+        async def by_function(previous: str, entries: list[Entry]) -> str:
+            function = configured(run.machine, who, 2)
+            messages = message_array([entry.message for entry in entries])
+            try:
+                return _text(await run.call(effect, function, [previous, messages], contains=True))
+            except Panic as panic:
+                raise SummaryFailed(f"panic[{panic.code}]: {panic.message}") from None
+
+        async def by_host(previous: str, entries: list[Entry]) -> str:
+            given = run.host.summarizers.get(who[0])
+            if given is None:
+                raise SummaryFailed(f"the host gives no summariser of the name {who[0]}")
+            try:
+                text = given.fold(previous, entries)
+                text = await text if isawaitable(text) else text
+            except Exception as error:
+                run.host.log("warn", run.redactor.clean(f"the summariser {who[0]} of the host: {full_text(error)}"))
+                raise SummaryFailed(neutral_text(f"the summariser {who[0]} of the host", error)) from None
+            return _text(text)
+
+        return {"model": by_model, "function": by_function, "host": by_host}[kind]
+
+    return of
+
+
+async def _asked(run: Running, effect: Effect, model: str, prompt: str) -> str:
+    """Without memory and tools; budgets and mocks apply."""
+    from .table import performer
+
+    call = ModelCall(model, "execute", prompt, {}, None, True, UNSET, None, None, (), False)
+    spending, task = run.services.spending, effect.task.path
+    last = spending.last.get(task) if spending is not None else None
+    answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
+    if spending is not None and last is not None:  # the last call is the one that the program made
+        spending.last[task] = last
+    value = answer if type(answer) is Err else answer.commit()
+    return _text(Ok(value.value.get("text")) if type(value) is Ok else value)
+
+
+def _text(value: Any) -> str:
+    if type(value) is Err:
+        raise SummaryFailed(getattr(value.value, "message", None) or display(value.value))
+    text = value.value if type(value) is Ok else value
+    if type(text) is not str:
+        raise SummaryFailed("the summariser gave no text")
+    return text

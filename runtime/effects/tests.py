@@ -1,0 +1,211 @@
+"""What tests ask for: mocks, and the emits so far (O-8.9, O-8.11 to O-8.18).
+
+A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Must not know: the
+test runner, the loop that asks.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ...vm.builtins.records import AWAITED
+from ...vm.panics import Panic
+from ...vm.values import Array, Emit, McpRef, ToolRef, unkey
+from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, read_bytes
+from ..access.roots import ANCHOR, beneath
+from ..errors import ConfigFailure
+from ..providers.offline import Script, ScriptedProvider
+from ..records import to_plain
+from ..tools.tools import MOCKS as TOOL_MOCKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.interp.effects import Effect
+    from ..agents.calls import ScriptedAgent
+    from ..records import Request
+    from ..running import Running
+
+
+ANSWERS = "emit_answers"  # what the session keeps: what answers awaited emits in the place of the host, by channel
+EMITS = "test_emits"  # what the session keeps: the emits of the test that runs
+MOCKS = "mocks"  # the provider that stands in, by model
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    if effect.kind == "test_emits":
+        return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
+    name, config = effect.payload
+    if type(name) in (ToolRef, McpRef):
+        run.state.setdefault(TOOL_MOCKS, {})[name.name] = {unkey(key): value for key, value in config.items.items()}
+        return None
+    if name == AWAITED:
+        run.state[ANSWERS] = {unkey(key): value for key, value in config.items.items()}
+        return None
+    run.state.setdefault(MOCKS, {})[name] = _standing_in(run, name, to_plain(config))
+    return None
+
+
+def _standing_in(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:
+    model = next((model for model in run.program.image.models if model.name == name), None)
+    try:
+        script = _script(config)
+        if model is None:
+            return _agent(run, name, script, config)
+    except ConfigFailure as failure:
+        raise Panic("P411", f"mock {name}: {failure.message}") from None
+    return ScriptedProvider(run.connections[model.connection], script, run.host.sleep, lambda request: _exhausted(name, request))
+
+
+def _agent(run: Running, name: str, script: Script, config: dict[str, Any]) -> ScriptedAgent:
+    from ..agents.calls import ScriptedAgent
+    from .agents import agent_settings
+
+    return ScriptedAgent(
+        agent_settings(run, name), script, config.get("messages"), run.host.sleep,
+        lambda: Panic("P414", f"mock {name} has no reply left for a prompt"),
+    )  # fmt: skip
+
+
+def _script(config: dict[str, Any]) -> Script:
+    """`tool_calls` answers the first request; then `responses` one each, or `response` or `error` every one (O-8.11)."""
+    first = [{"tool_calls": config["tool_calls"]}] if "tool_calls" in config else []
+    if "responses" in config:
+        return Script([*first, *config["responses"]])
+    return Script(first, {"error": config["error"]} if "error" in config else config.get("response"))
+
+
+def _exhausted(name: str, request: Request) -> Panic:
+    return Panic("P414", f"mock {name} has no reply left for request {request.id}")
+
+
+# ----------------------------------------------------------------
+# `std::fs` in a `@test`: what it writes stands in a folder of its own, over the files of the project, which it can read and
+# never changes (O-8.25).
+
+ABSENT = "no such file or directory"
+ELSEWHERE = "a test writes in a folder of its own alone; use a path inside the project, or `fs::temp_dir()`"
+
+
+class TestFiles(Files):
+    """`own`: the folder; `removed`: what of the project the test has removed, by paths from its working directory."""
+
+    __test__ = False  # not a test of pytest
+
+    def __init__(self, run: Running) -> None:
+        import tempfile
+
+        super().__init__(run)
+        self.own = os.path.realpath(tempfile.mkdtemp(prefix="concerto-test-"))
+        self.project = os.path.realpath(run.host.folder)
+        self.made.append(self.own)
+        self.removed: set[str] = set()
+
+    def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
+        """What it has written it may read."""
+        inner = self._inner(path)
+        written = operation not in WRITING and inner is not None and os.path.lexists(self._mine(os.path.join(".", *inner)))
+        return written or super().allows(operation, path, reached)
+
+    def _inner(self, path: str) -> list[str] | None:
+        """The components from the working directory, None for a path elsewhere."""
+        return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
+
+    def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
+        absolute = os.path.normpath(os.path.join(self.project, path))
+        inner = self._inner(path)
+        temporary = any(beneath(made, absolute) is not None for made in self.made)
+        if inner is None or temporary:
+            if operation in WRITING and not temporary:
+                _close(reached)
+                raise Failed("Unsupported", ELSEWHERE)
+            return super().perform(operation, path, reached, arguments)
+        key = os.path.join(*inner) if inner else "."
+        if operation in WRITING:
+            try:
+                return self._write(operation, key, reached, arguments)
+            finally:
+                _close(reached)
+        if operation == "list_dir":
+            return self._names(key, path, reached)
+        if os.path.lexists(self._mine(key)):
+            _close(reached)
+            return self._here(operation, key, arguments)
+        if self._gone(key):
+            _close(reached)
+            raise Failed("NotFound", ABSENT)
+        return super().perform(operation, path, reached, arguments)
+
+    def _mine(self, key: str) -> str:
+        return os.path.join(self.own, key)
+
+    def _theirs(self, key: str) -> str | None:
+        """The path of what the project has there, None for nothing or what the test has removed."""
+        path = os.path.join(self.project, key)
+        return None if self._gone(key) or not os.path.lexists(path) else path
+
+    def _gone(self, key: str) -> bool:
+        parts = key.split("/")
+        return any("/".join(parts[:count]) in self.removed for count in range(1, len(parts) + 1))
+
+    def _here(self, operation: str, key: str, arguments: list[Any]) -> Any:
+        """In the folder of the test, in which nothing is a link."""
+        folder, name = os.path.split(key)
+        with Spot(os.open(self._mine(folder), ANCHOR), name or ".") as spot:
+            return OPERATIONS[operation][0](spot, *arguments)
+
+    def _names(self, key: str, path: str, reached: Spot | OSError | None) -> list[str]:
+        here = os.path.isdir(self._mine(key))
+        names = set(self._here("list_dir", key, [])) if here else set()
+        if self._theirs(key) is None or (here and not isinstance(reached, Spot)):
+            _close(reached)
+            if not here:
+                raise Failed("NotFound", ABSENT)
+            return sorted(names)
+        inside = "" if key == "." else f"{key}/"
+        theirs = super().perform("list_dir", path, reached, [])
+        return sorted(names | {name for name in theirs if not self._gone(inside + name)})
+
+    def _write(self, operation: str, key: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
+        theirs, mine = self._theirs(key), os.path.lexists(self._mine(key))
+        if operation == "make_dir":
+            if theirs is not None and not os.path.isdir(theirs):
+                raise Failed("Io", "there is a file of that name")
+            os.makedirs(self._mine(key), exist_ok=True)
+            return None
+        if operation in ("remove_file", "remove_dir"):
+            return self._remove(operation, key, theirs, mine, reached, arguments)
+        folder = os.path.dirname(key)
+        if not os.path.isdir(self._mine(folder)):
+            above = self._theirs(folder)
+            if above is None or not os.path.isdir(above):
+                raise Failed("NotFound", ABSENT)
+            os.makedirs(self._mine(folder))
+        if theirs is not None and not os.path.isfile(theirs):
+            raise Failed("NotAFile", "not a file")
+        if operation == "append_file" and theirs is not None and not mine and isinstance(reached, Spot):
+            self._here("write_bytes", key, [read_bytes(reached)])
+        return self._here(operation, key, arguments)
+
+    def _remove(
+        self, operation: str, key: str, theirs: str | None, mine: bool, reached: Spot | OSError | None, arguments: list[Any]
+    ) -> None:
+        if not mine and theirs is None:
+            raise Failed("NotFound", ABSENT)
+        if theirs is not None and os.path.isdir(theirs) != (operation == "remove_dir"):
+            raise Failed("Io", "not a directory") if operation == "remove_dir" else Failed("NotAFile", "not a file")
+        if operation == "remove_dir" and not arguments[0] and theirs is not None:
+            left = [name for name in os.listdir(theirs) if not self._gone(f"{key}/{name}")]
+            if left:
+                raise Failed("Io", "directory not empty")
+        if mine:
+            self._here(operation, key, arguments)
+        if theirs is not None:
+            self.removed.add(key)
+
+
+def _close(reached: Spot | OSError | None) -> None:
+    if isinstance(reached, Spot):
+        with reached:
+            pass

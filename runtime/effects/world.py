@@ -1,0 +1,440 @@
+"""Effects of the world around a program, one `perform_…` each: clock, sleep, chance, log, environment, standard input, dates,
+HTTP, emits, what was used of models, and the call that code runs in (L-7).
+"""
+
+from __future__ import annotations
+
+import time
+
+from ...vm.bytecode.disasm import printable
+from ...vm.interp.machine import UNLIMITED
+from ...vm.panics import Panic
+from ...vm.values import (
+    NONE,
+    Array,
+    BudgetLeft,
+    Closure,
+    Err,
+    ErrorValue,
+    HttpResponse,
+    Map,
+    ModelUsage,
+    Ok,
+    Some,
+    check,
+    display,
+    share,
+)
+from ...vm.values.objects import DateTime
+from ..access.network import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
+from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
+from ..access.reaching import reached
+from ..access.secrets import is_secret_name, whole_text
+from ..dates import OPERATIONS, Fault
+from ..emits import NoListener
+from ..host import message_and_fields
+from ..running import context_around
+from ..standard_input import Scripted, TooLong
+from ..usage import Use
+from .tests import ANSWERS, EMITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from ...vm.interp.effects import Effect, EmitPayload
+    from ..access.network import HttpReply
+    from ..connections import ConnectionSettings
+    from ..running import Running
+
+
+# ----------------------------------------------------------------
+# `std::time::now`, `now_ms`: the host's wall clock (L-7.6.1, G-14.5).
+
+
+async def perform(run: Running, effect: Effect) -> str | int:
+    now = round(run.host.wall() * 1000)
+    return now if effect.payload[0] == "now_ms" else utc_text(now)
+
+
+def utc_text(now_ms: int) -> str:
+    """`2030-01-02T03:04:05.678Z`."""
+    seconds, milliseconds = divmod(now_ms, 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{milliseconds:03}Z"
+
+
+# ----------------------------------------------------------------
+# `std::call`: the call of a model or agent in which code of the program runs (L-7.18).
+
+
+async def perform_call(run: Running, effect: Effect) -> Any:
+    return context_around(effect)
+
+
+# ----------------------------------------------------------------
+# `std::math` randomness from the host's generator, identifiers and bytes from its secure source (L-7.7.3, L-7.9.5, O-9.28).
+
+FLOAT_BITS = 53
+
+
+async def perform_chance(run: Running, effect: Effect) -> Any:
+    operation, *arguments = effect.payload
+    if operation == "float":
+        return run.host.random_bits(FLOAT_BITS) / 2**FLOAT_BITS
+    if operation == "int":
+        low, high = arguments
+        return low + below(high - low, run.host.random_bits)
+    if operation == "uuid":
+        return uuid_text(run.host.secure_bytes(16))
+    return run.host.secure_bytes(arguments[0]).hex()
+
+
+def below(bound: int, bits: Callable[[int], int]) -> int:
+    """A number from 0 up to but not including `bound`, each equally likely: what is too large is drawn again."""
+    width = (bound - 1).bit_length()
+    if not width:
+        return 0
+    found = bits(width)
+    while found >= bound:
+        found = bits(width)
+    return found
+
+
+def uuid_text(data: bytes) -> str:
+    """A UUID of version 4 from 16 bytes."""
+    number = int.from_bytes(data, "big") & ~(0xF000 << 64) & ~(0xC000 << 48) | 4 << 76 | 2 << 62
+    digits = f"{number:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+# ----------------------------------------------------------------
+# `std::date`, as far as it needs the rules of zones (L-7.15): only the host has them. No permission guards anything here.
+
+
+async def perform_dates(run: Running, effect: Effect) -> Any:
+    operation, *given = effect.payload
+    try:
+        return Ok(DateTime.of(OPERATIONS[operation](*given)))
+    except Fault as fault:
+        message, fields = str(fault), {}
+        if fault.source is not None:
+            fields["input"] = fault.source
+        if fault.at is not None:
+            message += f" at character {fault.at + 1}"
+            return Err(ErrorValue("DateError", fault.variant, message, {**fields, "column": fault.at + 1}))
+        return Err(ErrorValue("DateError", fault.variant, message, fields))
+
+
+# ----------------------------------------------------------------
+# Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29, O-5.35).
+
+
+async def perform_emits(run: Running, effect: Effect) -> Any:
+    emit: EmitPayload = effect.payload
+    run.emit(emit.channel, emit.value)
+    run.emits.flush()
+    timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
+    try:
+        mocked = run.state.get(ANSWERS, {})
+        if emit.channel in mocked:
+            answer = await _mocked(run, effect, mocked[emit.channel])
+        elif run.host.answer is None:
+            raise NoListener
+        else:
+            answer = await _answer(run, effect, timeout_ms)
+        if emit.answer is None:
+            return Ok(answer)
+        try:
+            return Ok(check(answer, emit.answer))
+        except Panic as panic:  # what a host answers is no fault of the program (O-0.9)
+            return _failed("WrongAnswer", f"the answer on {emit.channel}: {panic.message}", emit)
+    except NoListener:
+        testing = EMITS in run.state and emit.channel.isidentifier()
+        hint = f"; in a test write `mock emit {{ {emit.channel}: … }}`" if testing else ""
+        return _failed("NoListener", f"nobody answers emits on {emit.channel}{hint}", emit)
+    except TimeoutError:
+        return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
+    except MockedFailure as failed:
+        return _failed("HandlerFailed", f"the answer on {emit.channel}: {failed}", emit)
+    except HandlerFailed as failed:
+        message, fields = message_and_fields(run.redactor.clean, f"the answer on {emit.channel}", failed.error)
+        return _failed("HandlerFailed", message, emit, **fields)
+
+
+async def _mocked(run: Running, effect: Effect, answer: Any) -> Any:
+    """A value for every emit of the channel, or a closure called with the payload (O-8.27)."""
+    emit: EmitPayload = effect.payload
+    value = await run.call(effect, answer, [share(emit.value)]) if type(answer) is Closure else share(answer)
+    if type(value) is Err:
+        raise MockedFailure(display(value.value))
+    return value.value if type(value) is Ok else value
+
+
+class MockedFailure(Exception):
+    """What stands in for the handler gave an Err, of this text."""
+
+
+class HandlerFailed(Exception):
+    """The handler of the host raised `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
+async def _answer(run: Running, effect: Effect, timeout_ms: int | None) -> Any:
+    answering = _handled(run, effect)
+    return await (answering if timeout_ms is None else run.within(timeout_ms / 1000, answering))
+
+
+async def _handled(run: Running, effect: Effect) -> Any:
+    emit: EmitPayload = effect.payload
+
+    async def give(number: int, arguments: list[Any]) -> Any:
+        return await run.call(effect, run.program.codes[number], arguments)
+
+    try:
+        return await run.host.answer(run.redactor.clean(emit.channel), run.clean(emit.value), give)
+    except NoListener:
+        raise
+    except Exception as error:
+        raise HandlerFailed(error) from None
+
+
+def _failed(variant: str, message: str, emit: EmitPayload, **fields: Any) -> Err:
+    return Err(ErrorValue("EmitError", variant, message, {"channel": emit.channel, **fields}))
+
+
+# ----------------------------------------------------------------
+# `env()` and `std::env`: a table of the granted variables, and the arguments of the program (L-6.1.7, L-7.4, G-8.5).
+#
+# What a variable holds that is a secret by its name is kept from every sink.
+
+EVERY_VARIABLE = "*"
+
+
+async def perform_environment(run: Running, effect: Effect) -> Any:
+    if effect.payload[0] == "args":
+        return Array([whole_text(word) for word in run.host.args])
+    environment = run.state.get("env")
+    if environment is None:
+        environment = run.state["env"] = Environment(run)
+    if effect.payload[0] == "all":
+        return Map(await environment.all())
+    operation, name = effect.payload
+    try:
+        value = await environment.get(name)
+    except Denied as denied:
+        if operation == "require":
+            return denied_error("EnvError", denied, name=name)
+        raise denied_panic(run, effect, denied) from None
+    return RESULTS[operation](name, value)
+
+
+def _required(name: str, value: str | None) -> Any:
+    if value is None:
+        return Err(ErrorValue("EnvError", "NotSet", f"environment variable {name} is not set", {"name": name}))
+    return Ok(value)
+
+
+RESULTS: dict[str, Any] = {
+    "env": lambda name, value: value,
+    "get": lambda name, value: NONE if value is None else Some(value),
+    "has": lambda name, value: value is not None,
+    "require": _required,
+}
+
+
+def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
+    """The variables that connections read their keys and headers from."""
+    found = set()
+    for connection in connections:
+        found.add(connection.api_key_env or "")
+        found.update(value["env"] for value in connection.headers.values() if not isinstance(value, str))
+    return found - {""}
+
+
+class Environment:
+    """The granted variables of a session."""
+
+    def __init__(self, run: Running) -> None:
+        allows = permissions_of(run).allows_variable
+        self.run = run
+        self.values = {name: whole_text(value) for name, value in run.host.env.items() if allows(name)}
+        self.keys = key_variables(run.connections.values())
+
+    async def get(self, name: str) -> str | None:
+        access = Access("env", name, "audit:env_access", {"variable": name})
+
+        async def read() -> str | None:
+            return self._known(name)
+
+        return await guarded(self.run, access, permissions_of(self.run).allows_variable(name), read)
+
+    async def all(self) -> dict[Any, Any]:
+        access = Access("env", EVERY_VARIABLE, "audit:env_access", {"variable": EVERY_VARIABLE})
+
+        async def read() -> dict[Any, Any]:
+            return {name: self._known(name) for name in sorted(self.values)}
+
+        return await guarded(self.run, access, True, read)
+
+    def _known(self, name: str) -> str | None:
+        """A value that is a secret is told to the filter before the program has it (G-10.3)."""
+        value = self.values.get(name)
+        if value and (name in self.keys or is_secret_name(name)):
+            self.run.redactor.add(value, name)
+        return value
+
+
+# ----------------------------------------------------------------
+# `std::http`: each hop is granted, resolved and checked before anything connects (L-7.2, G-8.3, O-4.15).
+
+
+async def perform_http(run: Running, effect: Effect) -> Any:
+    method, url, body, headers, timeout_ms = effect.payload
+    try:
+        request = HttpRequest(method, Target(url), headers, body)
+        reply = await _within(run, timeout_ms / 1000, request)
+    except Denied as denied:
+        return denied_error("HttpError", denied, url=url)
+    except HttpFailure as failure:
+        return Err(ErrorValue("HttpError", failure.variant, run.redactor.clean(failure.message), {"url": url}))
+    return Ok(response(reply))
+
+
+def response(reply: HttpReply) -> Any:
+    headers = {whole_text(name): whole_text(value) for name, value in reply.headers.items()}
+    return HttpResponse.of([reply.status, reply.body.decode("utf-8", "replace"), Map(headers)])
+
+
+async def _within(run: Running, seconds: float, request: HttpRequest) -> HttpReply:
+    """The exchange with all its redirects under one time limit."""
+    if run.host.network is None:
+        raise HttpFailure("Network", f"{request.target.host}: the run is offline")
+    import asyncio
+
+    try:
+        async with asyncio.timeout(seconds):
+            return await _followed(run, request)
+    except TimeoutError:
+        raise HttpFailure("Timeout", f"{request.target.host}: no reply within {seconds:g} s") from None
+
+
+async def _followed(run: Running, request: HttpRequest) -> HttpReply:
+    for _ in range(MOST_REDIRECTS + 1):
+        reply = await _hop(run, request)
+        location = reply.headers.get("location")
+        if reply.status not in REDIRECTS or location is None:
+            return reply
+        request = request.redirected(reply.status, location)
+    raise HttpFailure("Network", f"{request.target.host}: more than {MOST_REDIRECTS} redirects")
+
+
+async def _hop(run: Running, request: HttpRequest) -> HttpReply:
+    async def exchange(address: str) -> HttpReply:
+        reply: HttpReply = await run.host.network.exchange(request, address)
+        return reply
+
+    return await reached(run, run.host.network, request.target.host, request.target.port, exchange)
+
+
+# ----------------------------------------------------------------
+# `std::log`: a line to the host's sink, which no text can break or disguise (L-7.9.2, G-10.4).
+
+
+async def perform_log(run: Running, effect: Effect) -> None:
+    level, text = effect.payload
+    run.host.log(level, printable(run.redactor.clean(text)))
+
+
+# ----------------------------------------------------------------
+# `std::time::sleep`: a wait on the host's clock (L-7.6.2).
+
+
+async def perform_sleep(run: Running, effect: Effect) -> None:
+    (milliseconds,) = effect.payload
+    if milliseconds:
+        await run.host.sleep(milliseconds / 1000)
+
+
+# ----------------------------------------------------------------
+# `std::io` (L-7.11): lines and texts of standard input, as the host hands it on.
+
+INPUT = "stdin"  # what the session keeps: where it reads
+
+
+async def perform_standard_input(run: Running, effect: Effect) -> Any:
+    operation, content = effect.payload
+    testing = EMITS in run.state
+    if operation == "script":
+        if not testing:
+            raise run.machine.placed(effect.task, Panic("P013", "`io::script` stands in for standard input in a `@test` alone"))
+        run.state[INPUT] = Scripted(content.encode())
+        return None
+    source = run.state.get(INPUT)
+    if source is None and (testing or run.host.stdin is not None):
+        source = run.state[INPUT] = Scripted() if testing else run.host.stdin()
+    if source is None:
+        return _error("Unavailable", "no standard input: the host of this program hands it none (option `stdin`)")
+    try:
+        found = await source.take(run, operation != "read_line", run.machine.value_bytes)
+    except OSError as error:
+        return _error("Io", f"standard input: {(error.strerror or 'not possible').lower()}")
+    return _standard_input_answer(operation, found, run.machine.value_bytes)
+
+
+def _standard_input_answer(operation: str, found: bytes | TooLong, limit: int) -> Any:
+    if isinstance(found, TooLong):
+        what = "a line" if operation == "read_line" else "standard input"
+        return _error("TooLong", f"{what} is longer than a String may be ({limit} bytes)")
+    if operation == "read_bytes":
+        return Ok(found)
+    if operation == "read_line" and not found:
+        return Ok(NONE)
+    try:
+        text = found.decode()
+    except UnicodeDecodeError as error:
+        return _error("InvalidUtf8", f"standard input: no UTF-8 at byte {error.start} of what was read")
+    if operation == "read_all":
+        return Ok(text)
+    return Ok(Some(text.removesuffix("\n").removesuffix("\r")))
+
+
+def _error(variant: str, message: str) -> Err:
+    return Err(ErrorValue("IoError", variant, message, {}))
+
+
+# ----------------------------------------------------------------
+# `std::usage` and `std::budget`: what the program has used of models, and what it may still use (L-7.16, L-7.17).
+
+
+async def perform_usage(run: Running, effect: Effect) -> Any:
+    operation, *arguments = effect.payload
+    if operation == "left":
+        return _left(run)
+    task = effect.task.path
+    spending = run.services.spending
+    assert spending is not None
+    if operation == "last":
+        return _usage(spending.last.get(task) or Use())
+    spent = _usage(spending.spent.get(task) or Use())
+    if operation == "spent":
+        return spent
+    before = arguments[0].values()
+    return ModelUsage.of([now - then for now, then in zip(spent.values(), before, strict=True)])
+
+
+def _usage(use: Use) -> Any:
+    return ModelUsage.of([getattr(use, name) for name in use.__slots__])
+
+
+def _left(run: Running) -> Any:
+    purse, machine = run.services.purse, run.machine
+    assert purse is not None
+    tokens, cost, calls = purse.left()
+    steps = None if machine.steps >= UNLIMITED else machine.steps - machine.used
+    seconds = run.remaining()
+    seconds = None if seconds is None else max(seconds, 0.0)
+    return BudgetLeft.of([tokens, None if cost is None else float(cost), calls, steps, seconds])

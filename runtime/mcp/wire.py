@@ -1,0 +1,343 @@
+"""The official MCP SDK over the two transports that are granted: a child process, or Streamable HTTP over the one address that
+was checked (O-4.37, G-8.3). The only module that imports the SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx2
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    HEADER_MISMATCH,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+    CallToolResult,
+    ErrorData,
+    Implementation,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    PaginatedRequestParams,
+    TextContent,
+    jsonrpc_message_adapter,
+)
+
+from ..access.network import MOST_BYTES, MOST_REDIRECTS
+from ..access.secrets import clean_text
+from ..agents.child import ChildEnded, LineNotText, LineTooLong
+from ..schema.lenient_json import JsonRefused, parse_json
+from .served import REFUSED_BODY, Answer, ServedTool, ServerFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+    from typing import Any, TypeVar
+
+    from mcp import ClientSession
+
+    from ..access.network import Target
+    from ..agents.child import Child
+    from .served import McpSettings
+
+
+# ----------------------------------------------------------------
+# Streamable HTTP as the pair of streams that the SDK reads and writes, over the one address that was checked (O-4.37, G-8.3).
+#
+# The SDK follows redirects within the origin only and bounds each event of a stream; other bodies are bounded here (G-9.9).
+
+LONGEST_SILENCE = 300.0  # of a stream that the server keeps open
+EVENTS = "text/event-stream"
+
+
+class Bounded(httpx2.AsyncByteStream):
+    """A body of at most MOST_BYTES. It comes as it is: what is compressed, though nobody asked for that, is refused."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, coding: str) -> None:
+        self.inner = inner
+        self.coding = coding
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self.coding:
+            raise httpx2.StreamError(f"{REFUSED_BODY}it is compressed ({self.coding}), which was not asked for")
+        size = 0
+        async for piece in self.inner:
+            size += len(piece)
+            if size > MOST_BYTES:
+                raise httpx2.StreamError(f"{REFUSED_BODY}it is larger than {MOST_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+class Pinned(httpx2.AsyncBaseTransport):
+    """Connects to the checked address whatever the name resolves to now, and to no other host."""
+
+    def __init__(self, target: Target, address: str) -> None:
+        self.target = target
+        self.address = address
+        self.inner = httpx2.AsyncHTTPTransport(verify=target.scheme == "https", trust_env=False)  # certificates load slowly
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        target, url = self.target, request.url
+        if (url.scheme, url.host, url.port or target.port) != (target.scheme, target.host, target.port):
+            raise httpx2.ConnectError("another host than the one that is permitted", request=request)
+        extensions = {**request.extensions, "sni_hostname": target.host}
+        to = url.copy_with(host=self.address)
+        sent = httpx2.Request(request.method, to, headers=request.headers, stream=request.stream, extensions=extensions)
+        response = await self.inner.handle_async_request(sent)
+        coding = response.headers.pop("content-encoding", "identity").strip().lower()
+        compressed = "" if coding in ("", "identity") else coding
+        if compressed or not response.headers.get("content-type", "").lower().startswith(EVENTS):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = Bounded(response.stream, compressed)
+        return response
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@asynccontextmanager
+async def streams_to(
+    settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
+) -> AsyncIterator[tuple[Any, Any]]:
+    timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
+    own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
+    carrier = Pinned(target, address)
+    async with (
+        httpx2.AsyncClient(
+            headers=own, timeout=timeout, trust_env=False, max_redirects=MOST_REDIRECTS, transport=carrier
+        ) as client,
+        streamable_http_client(target.url, http_client=client) as streams,
+    ):
+        yield streams[0], streams[1]
+
+
+# ----------------------------------------------------------------
+# A connection to an MCP server through the official SDK (O-1.250, O-4.36, O-4.40, O-4.43).
+#
+# Hands on `connected`. A client of the SDK lives in one task from its begin to its end, which this module keeps; calls come
+# from
+# any task. It asks the server which revision of the protocol it speaks, and shakes hands in the old way where that is none
+# without
+# handshake.
+
+if TYPE_CHECKING:
+    T = TypeVar("T")
+
+# What the SDK logs with tracebacks, failures give as values; a host that set up logging still gets it.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
+
+MOST_PAGES = 100
+CLIENT = Implementation(name="concerto", version="1")
+NEWEST, HANDSHAKE = "auto", "legacy"  # modes of the SDK: ask first, or shake hands in the old way without asking
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it logs is for hosts that listen, not for stderr
+
+
+async def connected(
+    settings: McpSettings,
+    streams: AbstractAsyncContextManager[tuple[Any, Any]],
+    *,
+    mode: str = NEWEST,
+    seconds: float | None = None,
+) -> SdkConnection:
+    """A connection that is ready, over streams, which end with it. Raises ServerFailure, also when that takes longer than
+    `seconds`, by default the time limit of a request."""
+    connection = SdkConnection(settings, streams, mode)
+    try:
+        await connection.begin(settings.timeout if seconds is None else seconds)
+    except BaseException:
+        await connection.aclose()
+        raise
+    return connection
+
+
+class SdkConnection:
+    def __init__(self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str) -> None:
+        self.name = settings.name
+        self.timeout = settings.timeout
+        self._client = Client(streams, mode=mode, client_info=CLIENT, cache=None)
+        self._session: ClientSession | None = None
+        self._closing = asyncio.Event()
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._living = asyncio.ensure_future(self._live())
+
+    async def _live(self) -> None:
+        """The life of the client; what ends it before it is ready is told to who waits."""
+        try:
+            async with self._client as client:
+                self._session = client.session
+                if not self._ready.done():
+                    self._ready.set_result(None)
+                await self._closing.wait()
+        except Exception:
+            if not self._ready.done():
+                self._ready.set_exception(ServerFailure(f"mcp {self.name} does not answer as an MCP server"))
+        finally:
+            if not self._ready.done():
+                self._ready.cancel()
+
+    async def begin(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._ready)  # `aclose` asks whether it was ready
+        except TimeoutError:
+            raise ServerFailure(f"mcp {self.name} is not ready within {self.timeout:g} s") from None
+
+    async def aclose(self) -> None:
+        self._closing.set()
+        if not self._ready.done():
+            self._living.cancel()
+        await asyncio.wait((self._living,))
+        for ended in (self._living, self._ready):
+            if ended.done() and not ended.cancelled():
+                ended.exception()  # asked for, so that nobody complains that it was not
+
+    # ------------------------------------------------------------ requests
+
+    async def tools(self) -> list[ServedTool]:
+        found: list[ServedTool] = []
+        cursor = None
+        for _ in range(MOST_PAGES):
+            params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
+            page = await self._asked(self._open.list_tools(params=params), "the list of tools")
+            found += [ServedTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+        raise ServerFailure(f"mcp {self.name} lists its tools on more than {MOST_PAGES} pages")
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+        result = await self._asked(self._open.call_tool(name, arguments, allow_input_required=True), name)
+        if not isinstance(result, CallToolResult):
+            raise ServerFailure(f"mcp {self.name}: {name} asks for input, which a program does not give", "ExecutionFailed")
+        texts = [part.text for part in result.content if isinstance(part, TextContent)]
+        return Answer(self._plain(name, result.structured_content), texts, bool(result.is_error))
+
+    @property
+    def _open(self) -> ClientSession:
+        if self._session is None or self._living.done():
+            raise ServerFailure(f"mcp {self.name} has ended", gone=True)
+        return self._session
+
+    def _plain(self, name: str, structured: Any) -> Any:
+        """Structured content under the limits of all JSON from outside."""
+        try:
+            return None if structured is None else parse_json(json.dumps(structured))
+        except JsonRefused as refused:
+            raise ServerFailure(f"the result of {name} is refused: {refused.reason}", "ExecutionFailed") from None
+
+    async def _asked(self, request: Awaitable[T], what: str) -> T:
+        """The result; errors become failures of the language, texts of the server alone go on (G-10.3)."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await request
+        except TimeoutError:
+            raise ServerFailure(f"mcp {self.name}: no answer for {what} within {self.timeout:g} s", "Timeout") from None
+        except MCPError as error:
+            raise self._failure(error, what) from None
+        except ServerFailure:
+            raise
+        except Exception:  # of the SDK: a result that breaks the protocol
+            message = f"mcp {self.name}: the answer for {what} is not what the protocol says"
+            raise ServerFailure(message, "ExecutionFailed") from None
+
+    def _failure(self, error: MCPError, what: str) -> ServerFailure:
+        if error.code == CONNECTION_CLOSED:
+            return ServerFailure(f"mcp {self.name} has ended before it answered {what}", gone=True)
+        if error.code == REQUEST_TIMEOUT:
+            return ServerFailure(f"mcp {self.name}: no answer for {what} within {self.timeout:g} s", "Timeout")
+        if error.code == HEADER_MISMATCH:  # the next use lists the tools anew, and refuses one that is not what it was (G-9.6)
+            return ServerFailure(f"mcp {self.name}: {what} is not what it was when it was listed", "ExecutionFailed", gone=True)
+        if error.code == PARSE_ERROR:
+            _, refused, reason = clean_text(error.message).partition(REFUSED_BODY)
+            fault = f"{refused}{reason}" if refused else f"the answer for {what} is not what the protocol says"
+            return ServerFailure(f"mcp {self.name}: {fault}", "ExecutionFailed")
+        return ServerFailure(f"mcp {self.name}: {clean_text(error.message)}", "ExecutionFailed")
+
+
+# ----------------------------------------------------------------
+# A child process as the pair of streams that the SDK reads and writes: one message per line (O-4.37, G-11.1).
+#
+# The SDK's own transport gives children more of the environment than the language allows and leaves grandchildren alive; this
+# one
+# is carried by the `Child` of agents.
+
+PROBE = "server/discover"  # which a server of an older revision need not answer
+PROBE_SECONDS = 5.0
+
+
+@asynccontextmanager
+async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+    """The child ends with the streams; `ended` is called when it does before. A probe without answer counts as refused after a
+    part of `timeout`."""
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    probed: set[Any] = set()
+    closing = False
+
+    async def reading() -> None:
+        async with incoming:
+            try:
+                while True:
+                    line = await child.line()
+                    if line.strip():
+                        received = _message(line)
+                        if isinstance(received, SessionMessage) and isinstance(received.message, JSONRPCResponse | JSONRPCError):
+                            probed.discard(received.message.id)
+                        await incoming.send(received)
+            except ChildEnded:
+                if not closing:
+                    ended()
+            except (LineTooLong, LineNotText, anyio.BrokenResourceError):
+                return  # the session sees the end of the stream
+
+    async def writing() -> None:
+        async with outgoing:
+            try:
+                async for message in outgoing:
+                    sent = message.message
+                    if isinstance(sent, JSONRPCRequest) and sent.method == PROBE:
+                        probed.add(sent.id)
+                        tasks.start_soon(unanswered, sent.id)
+                    await child.write(sent.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
+            except ChildEnded:
+                await incoming.aclose()
+
+    async def unanswered(probe: Any) -> None:
+        await anyio.sleep(min(PROBE_SECONDS, timeout / 3))
+        if probe in probed:
+            refused = ErrorData(code=METHOD_NOT_FOUND, message=PROBE)
+            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await incoming.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=probe, error=refused)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(reading)
+        tasks.start_soon(writing)
+        try:
+            yield read, write
+        finally:
+            closing = True
+            with anyio.CancelScope(shield=True):
+                await child.stop()
+            tasks.cancel_scope.cancel()
+            for stream in (read, write):
+                stream.close()
+
+
+def _message(line: str) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error

@@ -1,0 +1,159 @@
+"""A memory with a log for each key, and a memory that only shows another one (M-7.3, M-6.21).
+
+Hands on `KeyedMemory` and `DerivedMemory`. Must not know: which are declared, calls.
+"""
+
+from __future__ import annotations
+
+from ...vm.panics import Panic
+from .entries import (
+    MAIN_BRANCH,
+    MemoryFailure,
+    branch_of,
+    declared_values,
+    key_values,
+    longer_forms,
+    other_key_parts,
+    stored_twice,
+    stored_values,
+)
+from .stores.protocol import Head
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ..records import Msg
+    from .entries import Key
+    from .memories import MetVersions
+    from .memory import Memory
+    from .stores.protocol import Store
+    from .views import Recalled, View
+
+
+class KeyedMemory:
+    """A memory with `.per(…)`: one log for each key (M-7.3)."""
+
+    __slots__ = ("name", "per", "_at", "_stores", "_prefix", "_met", "_defaults", "_apart")
+
+    def __init__(
+        self,
+        name: str,
+        per: Sequence[str],
+        at: Callable[[Key], Memory],
+        stores: list[Store],
+        prefix: Key,
+        met: MetVersions,
+        defaults: Mapping[str, str | int] | None = None,
+    ) -> None:
+        """`stores`: its own first, then that of the session's facts; `met`: as a memory has it; `defaults`: what keys that were
+        written without some parts have there (M-7.9)."""
+        self._defaults = defaults or {}
+        self._apart: set[Key] = set()
+        self.name = name
+        self.per = per
+        self._at = at
+        self._stores = stores
+        self._prefix = prefix
+        self._met = met
+
+    def key(self, **values: Any) -> Memory:
+        """InvalidValue (P452) for a value no key may have."""
+        return self.at(key_values(self.per, values))
+
+    def at(self, values: Key) -> Memory:
+        """Of values in declared order that were checked."""
+        stored = stored_values(self.per, self._defaults, values)
+        if len(stored) != len(values) and values not in self._apart:
+            for longer in longer_forms(self.per, self._defaults, values):
+                if self._stores[0].head((*self._prefix, *longer, MAIN_BRANCH)) != Head():
+                    raise self._twice(longer)
+            self._apart.add(values)
+        return self._at((*self._prefix, *stored, MAIN_BRANCH))
+
+    def _twice(self, longer: Key) -> MemoryFailure:
+        both = (longer, stored_values(self.per, self._defaults, longer))
+        return stored_twice(self.name, *(f"the key {', '.join(map(repr, one)) or 'without parts'}" for one in both))
+
+    def keys(self) -> list[dict[str, str | int]]:
+        found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
+        return [dict(zip(self.per, self._parts(key), strict=True)) for key in found]
+
+    def _parts(self, key: Key) -> Key:
+        """The values of a key. MemoryFailure where their number is another one than that of the declared parts."""
+        values = key[len(self._prefix) : -1]
+        found = declared_values(self.per, self._defaults, values)
+        if found is None:
+            raise other_key_parts(self.name, self.per, values)
+        if stored_values(self.per, self._defaults, values) != values:
+            raise self._twice(values)
+        return found
+
+    def erase(self, **values: Any) -> int:
+        """Every key with these values; the number of removed entries."""
+        from .log import erase_keys
+
+        has = self.has(values)
+        found = [(store, [key for key in store.keys(self._prefix) if has(key)]) for store in self._stores]
+        return sum([erase_keys(store, keys, self._met) for store, keys in found])
+
+    def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
+        """Whether a key is one with these values. InvalidValue for a value no key may have."""
+        names = [name for name in self.per if name in values]
+        at = [self.per.index(name) for name in names]
+        wanted = list(zip(at, key_values(names, values), strict=True))
+
+        def fits(key: Key) -> bool:
+            if key[: len(self._prefix)] != self._prefix:
+                return False
+            parts = self._parts(key) if wanted else ()
+            return all(parts[place] == value for place, value in wanted)
+
+        return fits
+
+    def stored(self, values: Mapping[str, Any]) -> list[Key]:
+        """The logs with these values, branches too, ordered by their bytes."""
+        return list(filter(self.has(values), self._stores[0].keys(self._prefix)))
+
+
+class DerivedMemory:
+    """`Memory::of(m)`: the log of m under steps of its own (M-6.21, M-9.11). It is only read; a run that has it as its last
+    memory writes m."""
+
+    __slots__ = ("name", "memory", "view_name")
+
+    def __init__(self, name: str, memory: Memory) -> None:
+        self.name = name
+        self.memory = memory
+        self.view_name = name
+
+    def append(self, role: str, content: str) -> None:
+        raise Panic("P014", f"the derived view {self.name} has no method append")
+
+    def clear(self) -> None:
+        raise Panic("P014", f"the derived view {self.name} has no method clear")
+
+    def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
+        policy = self.memory.views[self.view_name]
+        return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
+
+    def messages(self) -> list[Msg]:
+        shown = self.view()
+        return [*shown.before, *shown.window]
+
+    def last(self, n: int) -> list[Msg]:
+        found = self.messages()
+        return found[max(0, len(found) - n) :] if n > 0 else []
+
+    def __len__(self) -> int:
+        return len(self.messages())
+
+    def is_empty(self) -> bool:
+        return not self.messages()
+
+    def tokens(self) -> int:
+        return self.view().tokens
+
+    def summary(self) -> str | None:
+        return self.memory.summary(self.view_name)

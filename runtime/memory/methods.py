@@ -1,0 +1,226 @@
+"""The direct API of the language over values of the machine (M-6.2 to M-6.20): loaded when a program first uses it.
+
+Each function has the memory first, then the checked arguments. Must not know: the machine, how a memory is found.
+"""
+
+from __future__ import annotations
+
+from ...vm.interp.methods_models import message_array
+from ...vm.panics import Panic
+from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
+from ...vm.values.metering import FEW, paced, works_on
+from ..records import Call, Msg, failed, to_plain
+from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, key_values, nested
+from .keyed_memory import DerivedMemory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from . import entries as stored
+    from .memory import Memory
+    from .views import Recalled, View
+
+
+RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
+"""Those whose failure is an Err; that of the others panics (M-6.22)."""
+WRITES = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
+"""Those that join the frame of a turn around them, or are refused there (M-5.20)."""
+
+
+def perform(
+    ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any], task: Any
+) -> Any:
+    """`opened` gives the memory, and whether it is a derived view, which has few methods (M-6.21)."""
+    try:
+        memory, is_view = opened()
+        if is_view and method not in OF_A_VIEW and method != "recall":
+            raise Panic("P014", f"the derived view {ref.name} has no method {method}")
+        if method in METHODS:
+            value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
+        else:
+            value = _of_facts(memory, is_view, task, method, arguments)
+    except FixedSlot as error:
+        raise Panic("P453", str(error)) from None
+    except InvalidValue as error:
+        raise Panic("P452", str(error)) from None
+    except MemoryFailure as failure:
+        return of_failure(method, failure)
+    return Ok(value) if method in RESULTS else value
+
+
+def of_failure(method: str, failure: MemoryFailure) -> Any:
+    """The Err of a method that gives a Result; the panic of another one (M-6.22)."""
+    if method in RESULTS:
+        return failed(failure)
+    raise Panic(failure.panic_code, failure.message) from None
+
+
+def _of_facts(memory: Any, is_view: bool, task: Any, method: str, arguments: Sequence[Any]) -> Any:
+    """A derived view has the facts of its memory, and the messages that it shows."""
+    from .fact_methods import FACT_METHODS
+    from .remembering import Facts
+
+    held = Facts(memory.memory, task, said=lambda: memory.view().entries) if is_view else Facts(memory, task)
+    return FACT_METHODS[method](held, *arguments)
+
+
+def perform_keyed(
+    ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any], within: Callable[[], bool]
+) -> Any:
+    """`key`, `keys` and `erase` (M-7.3); `within`: whether a turn in progress of one of these keys is around."""
+    try:
+        if method == "key":
+            return MemoryRef(ref.name, "", key_values(ref.names, values))
+        memory = opened()
+        if method == "keys":
+            found = memory.keys()
+            return Array([from_json(key) for key in found])
+        if within():
+            raise nested()
+        return Ok(memory.erase(**values))
+    except InvalidValue as error:
+        raise Panic("P452", str(error)) from None
+    except MemoryFailure as failure:
+        if method == "erase":
+            return failed(failure)
+        raise Panic("P451", failure.message) from None
+
+
+def message_of(value: Any) -> Msg:
+    role, content, calls, call_id = value.values()
+    made = []
+    for call in calls.items:
+        name, arguments = call.f1, to_plain(call.f2)
+        made.append(Call(call.f0, name, arguments, ""))
+    return Msg(role, content, tuple(made), call_id)
+
+
+def _entry(entry: stored.Entry) -> Any:
+    values = message_array([entry.message]).items[0].values()
+    return Entry.of((*values, entry.seq, entry.turn, entry.run, entry.by, entry.origin, entry.pinned, entry.tokens, entry.at))
+
+
+def _turn(turn: stored.Turn, entries: Sequence[stored.Entry]) -> Any:
+    said = message_array([entry.message for entry in entries])
+    meta = from_json(turn.meta)
+    return Turn.of((turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, meta, said))
+
+
+def _to_map(ref: MemoryRef, memory: Memory) -> Any:
+    """M-6.32: as plain data, of which JSON is made."""
+    messages = memory.messages()
+    works_on(len(messages))
+    shown = [_as_map(message) for message in paced(messages, FEW)]
+    return from_json({"limits": memory.policy.limits(), "count": len(shown), "messages": shown})
+
+
+def _as_map(message: Msg) -> dict[str, Any]:
+    """The fields of a Message that are not at their defaults (M-6)."""
+    found: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        found["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments or {}} for call in message.calls]
+    if message.call_id is not None:
+        found["tool_call_id"] = message.call_id
+    return found
+
+
+def _append(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
+    memory.append(role, content)
+
+
+def _append_all(ref: MemoryRef, memory: Memory, messages: Array) -> int:
+    works_on(len(messages.items))
+    return memory.append_all([message_of(message) for message in paced(messages.items, FEW)])
+
+
+def _pin(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
+    memory.pin(role, content)
+
+
+def _entries(ref: MemoryRef, memory: Memory, after: int, limit: int | None) -> Array:
+    found = memory.entries(after, limit)
+    works_on(len(found))
+    return Array([_entry(entry) for entry in paced(found, FEW)])
+
+
+def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
+    found = memory.turns(last)
+    works_on(sum(len(entries) for _, entries in found))
+    return Array([_turn(turn, entries) for turn, entries in paced(found, FEW)])
+
+
+def viewed(memory: Any, prompt: str) -> View:
+    """The view of a memory, or of a derived one, for that prompt."""
+    if isinstance(memory, DerivedMemory):
+        recalled = _recalled(memory.memory, memory.view_name, prompt)
+        return memory.view(count_text(prompt), recalled)
+    recalled = _recalled(memory, "", prompt)
+    made: View = memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0]
+    return made
+
+
+def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
+    return message_array(viewed(memory, prompt).messages(prompt))
+
+
+def _recalled(memory: Memory, view: str, prompt: str) -> Recalled | None:
+    """Ephemeral facts are those of a run's task; a view is nobody's run."""
+    if memory.views[view].recall is None:
+        return None
+    from .remembering import recalled_for
+    from .turns import Attached
+
+    return recalled_for(Attached(memory, view), prompt, None)
+
+
+def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
+    memory.fork(name)
+    if ref.life is not None:
+        ref.life.branches.add(name)
+    return ref.at_branch(name)
+
+
+def _branch(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
+    memory.branch(name)
+    return ref.at_branch(name)
+
+
+def _load(ref: MemoryRef, memory: Memory, text: str) -> None:
+    memory.load(text)
+
+
+def _erase(ref: MemoryRef, memory: Memory, seqs: Array | None, run: str | None) -> int:
+    return memory.erase(None if seqs is None else seqs.items, run)
+
+
+METHODS: dict[str, Any] = {
+    "append": _append,
+    "clear": lambda ref, memory: memory.clear(),
+    "messages": lambda ref, memory: message_array(memory.messages()),
+    "last": lambda ref, memory, n: message_array(memory.last(n)),
+    "len": lambda ref, memory: len(memory),
+    "is_empty": lambda ref, memory: len(memory) == 0,
+    "append_all": _append_all,
+    "pin": _pin,
+    "set_pinned": lambda ref, memory, seq, on: memory.set_pinned(seq, on),
+    "entries": _entries,
+    "turns": _turns,
+    "appended": lambda ref, memory, run: message_array(memory.appended(run)),
+    "view": _view,
+    "summary": lambda ref, memory: memory.summary(),
+    "tokens": lambda ref, memory: memory.tokens(),
+    "version": lambda ref, memory: memory.version(),
+    "stats": lambda ref, memory: from_json(memory.stats()),
+    "to_map": _to_map,
+    "fork": _fork,
+    "branch": _branch,
+    "branches": lambda ref, memory: Array(memory.branches()),
+    "rewind": lambda ref, memory, turn: memory.rewind(turn),
+    "dump": lambda ref, memory: memory.dump(),
+    "load": _load,
+    "erase": _erase,
+}
+SHARED = ("messages", "last", "len", "is_empty", "summary", "tokens")
+OF_A_VIEW: dict[str, Any] = {"view": _view, **{name: METHODS[name] for name in SHARED}}

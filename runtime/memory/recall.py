@@ -1,0 +1,351 @@
+"""What a query finds among facts, and in which order (M-10.8 to M-10.13): words, trigrams, a graph of entities; no I/O.
+
+Everything is a pure function of facts, query and clock. Facts are looked at in the order of the most they can be worth, until
+no other can be among the first k. Hands on `rank`, `neighbors`. Must not know: stores, tiers' life times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import heappop, heappush, heappushpop
+from itertools import accumulate
+from math import log
+
+from ...vm.values.metering import FEW, look, paced, works_on
+from .fact_index import FactIndex, entities, folded, relation_of, slots_in, trigrams
+from .facts import MESSAGE, PERSISTENT, Fact, archived, confidence
+from .policy import HALF_LIFE
+from .terms import terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from .entries import Entry
+    from .facts import Decay
+    from .memory import MemoryReader
+
+    Worth = tuple[float, float, int]
+    """The most r_l, not cut at 1, of the shortest fact there is; what the rest of the relevance leaves of 1; how often a token is
+    repeated at most."""
+    Bucket = tuple["_Part", int, int, Worth]
+    """Where its facts are, how many trigrams of the query each has, the facts as bits, the most they can be worth."""
+    Piece = tuple[float, float, Bucket, int]
+
+DIGITS = 9
+"""Scores are compared rounded to so many (M-10.12)."""
+
+
+DIRECTIONS = ("out", "in", "both")
+
+SLACK = 1e-12
+"""A limit and what it limits are computed in another order: so much their roundings may differ."""
+SMALL = 64
+"""A bucket of no more facts is looked at in one piece."""
+TOLD_APART = 8
+"""So many tokens of a query, the rarest, say what the facts of a bucket contain."""
+
+
+def recency(fact: Fact, now: int, half_life: int) -> float:
+    """M-10.12."""
+    return recency_at(fact.accessed, now, half_life)
+
+
+def recency_at(accessed: int, now: int, half_life: int) -> float:
+    return float(0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life))
+
+
+class Found:
+    """A fact with what made it a hit, as it was when it was found."""
+
+    __slots__ = ("fact", "relevance", "recency", "confidence", "archived")
+
+    def __init__(self, fact: Fact, relevance: float, now: int, decay: Decay | None, half_life: int = HALF_LIFE) -> None:
+        self.fact = fact
+        self.relevance = relevance
+        self.recency = recency(fact, now, half_life)
+        self.confidence = confidence(fact, decay, now)
+        self.archived = archived(fact, decay, now)
+
+    @property
+    def score(self) -> float:
+        return float(self.relevance * self.recency * self.confidence)
+
+
+def rank(
+    indexes: Sequence[FactIndex],
+    query: str,
+    k: int,
+    now: int,
+    decay: Decay | None = None,
+    half_life: int = HALF_LIFE,
+    *,
+    near: Callable[[Fact], float] | None = None,
+    accepts: Callable[[Found], bool] = lambda found: True,
+) -> list[Found]:
+    """The best k accepted hits, best first (M-10.12); `indexes`: all facts of the key that the caller sees, whose words say what
+    is rare. `near`: what the vector of a persistent fact makes it worth."""
+    works_on(sum(map(len, indexes)))
+    asked = _Query(indexes, frozenset(terms(query)))
+    parts = [_Part(index, asked) for index in indexes if len(index)]
+    best: list[tuple[float, int, float]] = []
+    found: list[Found] = []
+    least = (-1.0, 0, 0.0)  # what a hit must be before, once there are k: score, time, number negated
+    for bound, most, (part, count, bits, _), left in _newest_first(_buckets(parts, near), now, half_life):
+        look()
+        limit = round(most + SLACK, DIGITS)
+        if k <= 0 or limit < least[0]:
+            break
+        if (limit, *part.first(left)) <= least:
+            continue
+        inflected = 1 - asked.inflected(count) / 2
+        for slot in paced(slots_in(bits & part.index.bands.bits[left - 1] if left else bits), FEW):
+            fact = part.fact(slot)
+            factor = recency(fact, now, half_life) * fact.c0
+            if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.order) <= least:  # nearly all end here
+                continue
+            missing = part.missing(slot, fact, inflected)
+            if near is not None and fact.vector is not None:
+                missing *= 1 - near(fact)
+            if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least[0]:
+                continue
+            hit = Found(fact, 1 - missing, now, decay, half_life)
+            place = round(hit.score, DIGITS), fact.accessed, -fact.order
+            if place <= least:
+                continue
+            if accepts(hit):
+                found.append(hit)
+                if len(best) < k:
+                    heappush(best, place)
+                else:
+                    heappushpop(best, place)
+                least = best[0] if len(best) >= k else least
+    found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.order))
+    return found[: max(0, k)]
+
+
+def _newest_first(buckets: Iterable[Bucket], now: int, half_life: int) -> Iterator[Piece]:
+    """Buckets in pieces: relevance and score that no fact of a piece exceeds, and no fact of the later ones that score. A large
+    bucket is taken band by band, and only as far as somebody asks; `left`: the bands that are, 0 for a bucket in one piece."""
+    queue: list[tuple[float, float, int, Bucket, int]] = []
+
+    def put(number: int, bucket: Bucket, left: int) -> None:
+        part = bucket[0]
+        bound = part.bound(bucket[3], left)
+        newest = part.index.bands.newest[left - 1][0]
+        heappush(queue, (-bound * recency_at(newest, now, half_life), bound, number, bucket, left))
+
+    for number, bucket in enumerate(buckets):
+        put(number, bucket, len(bucket[0].index.bands.bits) if bucket[2].bit_count() > SMALL else 0)
+    while queue:
+        most, bound, number, bucket, left = heappop(queue)
+        if left > 1:
+            put(number, bucket, left - 1)
+        yield bound, -most, bucket, left
+
+
+def _buckets(parts: Sequence[_Part], near: Callable[[Fact], float] | None) -> Iterable[Bucket]:
+    for part in parts:
+        for count, bits in part.by_count.items():
+            for worth, some in part.split(count, bits):
+                if near is not None:
+                    yield part, count, some, (1.0, 0.0, 1)
+                elif part.bound(worth, 0) > 0:
+                    yield part, count, some, worth
+
+
+class _Query:
+    """What is asked, over all facts: BM25 as a share of what the query can reach, and the share of its trigrams (M-10.9)."""
+
+    def __init__(self, indexes: Sequence[FactIndex], asked: frozenset[str]) -> None:
+        count = sum(len(index) for index in indexes)
+        self.asked = asked
+        self.average = sum(index.length for index in indexes) / count if count else 0.0
+        self.average = self.average or 1.0
+        having = {token: sum(index.frequency(token) for index in indexes) for token in sorted(asked)}
+        idf = {token: log(1 + (count - n + 0.5) / (n + 0.5)) for token, n in having.items()}
+        self.reach = sum(idf.values())
+        self.idf = dict(sorted(idf.items(), key=lambda pair: -pair[1]))  # the rarest first
+        self.trigrams = trigrams(asked)
+        having_it = Counter(part for token in asked for part in trigrams([token]))
+        self.own = {token: sum(having_it[part] == 1 for part in trigrams([token])) for token in asked}
+
+    def inflected(self, count: int) -> float:
+        """r_t of a fact with so many of the trigrams."""
+        share = count / len(self.trigrams) if self.trigrams else 0.0
+        return min(1.0, max(0.0, (share - 0.3) / 0.7))
+
+
+class _Part:
+    """One index as a query sees it."""
+
+    def __init__(self, index: FactIndex, query: _Query) -> None:
+        self.index = index
+        self.query = query
+        self.by_count = index.by_trigrams(query.trigrams)
+        self.tokens = [index.containing(token) for token in query.idf]
+        self.repeated = 0
+        for token in query.idf:
+            self.repeated |= index.repeating(token)[0]
+        self.scored = [(idf * 2.2, index.counts[token]) for token, idf in query.idf.items() if token in index.counts]
+        self.damping = 1.2 * 0.25, 1.2 * 0.75 / query.average
+        self.active = index.graph.activations(query.asked)
+        self.near = index.about(entity for entity, value in self.active.items() if value > 0.5)
+        self.far = index.about(entity for entity, value in self.active.items() if value <= 0.5) & ~self.near
+        self.worths = [self._worths(False), self._worths(True)]
+        self.often = max((index.repeating(token)[1] for token in query.idf), default=1)
+        self.shortest = list(accumulate(index.bands.shortest, min))  # of a band and all older ones
+
+    def first(self, left: int) -> tuple[int, float]:
+        """Time and negated number that no fact of the band is before; of all, for 0."""
+        bands = self.index.bands
+        return bands.newest[left - 1][0], -bands.lowest[left - 1] if left else 0
+
+    def bound(self, worth: Worth, left: int) -> float:
+        """The most relevance in that band, and in the older ones: longer facts are worth less, and one that repeats its tokens
+        loses least by that. In all, for 0."""
+        lexical, missing, often = worth
+        if left:
+            base, each = self.damping
+            lexical *= (often + base + each * self.index.shortest) / (often + base + each * self.shortest[left - 1])
+        return 1 - missing * (1 - min(1.0, lexical))
+
+    def split(self, count: int, bits: int) -> Iterable[tuple[Worth, int]]:
+        """By the tokens they contain, as long as there are many, whether a token is repeated, and what the graph gives, with the
+        most that is worth."""
+        inflected = 1 - self.query.inflected(count) / 2
+        for each, at, held in self._by_tokens(bits):
+            for repeats, some in ((True, each & self.repeated), (False, each & ~self.repeated)):
+                if not some:
+                    continue
+                lexical, often = self._most(at, held, count, repeats), self.often if repeats else 1
+                for reached, value in ((self.near, 1.0), (self.far, 0.5)):
+                    if some & reached:
+                        yield (lexical, inflected * (1 - value / 2), often), some & reached
+                rest = some & ~(self.near | self.far)
+                if rest:
+                    yield (lexical, inflected, often), rest
+
+    def _by_tokens(self, bits: int) -> Iterable[tuple[int, int, tuple[int, ...]]]:
+        """Facts as bits, how many of the rarest tokens were looked at, and which of those they contain."""
+        waiting: list[tuple[int, int, tuple[int, ...]]] = [(bits, 0, ())]
+        while waiting:
+            some, at, held = waiting.pop()
+            if at == min(len(self.tokens), TOLD_APART) or (at and some.bit_count() <= SMALL):
+                yield some, at, held
+                continue
+            for having, inside in ((some & self.tokens[at], (*held, at)), (some & ~self.tokens[at], held)):
+                if having:
+                    waiting.append((having, at + 1, inside))
+
+    def _most(self, at: int, held: Sequence[int], count: int, repeats: bool) -> float:
+        """The most r_l, not cut at 1, of a fact with so many trigrams of the query that contains these of the first tokens. What
+        more it contains has trigrams of its own: as much as there is room for, the most valuable first."""
+        tokens = self.worths[repeats]
+        total = sum(tokens[number][0] for number in held)
+        room = float(count - sum(tokens[number][1] for number in held))
+        for worth, own in sorted(tokens[at:], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
+            part = 1.0 if own <= room else max(0.0, room / own)
+            total += worth * part
+            room -= own * part
+        return total / self.query.reach if total else 0.0
+
+    def _worths(self, repeats: bool) -> list[tuple[float, int]]:
+        """Per token the most it adds to BM25 here, in the shortest fact, and the trigrams no other token of the query has."""
+        damping = self.damping[0] + self.damping[1] * self.index.shortest
+        found = []
+        for token, idf in self.query.idf.items():
+            most = self.index.repeating(token)[1] if repeats else 1
+            found.append((idf * 2.2 * most / (most + damping), self.query.own[token]))
+        return found
+
+    def fact(self, slot: int) -> Fact:
+        fact = self.index.slots[slot]
+        assert fact is not None, "only live slots are in the bits"
+        return fact
+
+    def missing(self, slot: int, fact: Fact, inflected: float) -> float:
+        """What the relevance of its fact lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""
+        return (1 - self._lexical(slot)) * inflected * (1 - self._reached(fact) / 2)
+
+    def _reached(self, fact: Fact) -> float:
+        """r_g."""
+        if not self.active or fact.tier != PERSISTENT:
+            return 0.0
+        return max((self.active.get(entity, 0.0) for entity in entities(fact)), default=0.0)
+
+    def _lexical(self, slot: int) -> float:
+        damping = self.damping[0] + self.damping[1] * self.index.lengths[slot]
+        total = 0.0
+        for weight, counts in self.scored:
+            count = counts.get(slot)
+            if count is not None:
+                total += weight * count / (count + damping)
+        return min(1.0, total / self.query.reach) if total else 0.0
+
+
+def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
+    """Entities that share a fact with this one, with the number of those facts: most first, then by name."""
+    wanted = folded(entity)
+    names: dict[str, str] = {}
+    shared: Counter[str] = Counter()
+    for fact in paced(facts, FEW):
+        held = entities(fact)
+        for other, name in held.items():
+            names.setdefault(other, name)
+        if wanted in held:
+            shared.update(other for other in held if other != wanted)
+    return sorted([(names[other], weight) for other, weight in shared.items()], key=lambda pair: (-pair[1], pair[0]))
+
+
+def related(facts: Iterable[Fact], entity: str, relation: str | None, direction: str) -> list[tuple[str, int]]:
+    """Entities that a relation leads to from this one, or from which one leads here, with the number of such facts: in the order
+    of `neighbors` (M-10.41)."""
+    wanted = folded(entity)
+    names: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    for fact in paced(facts, FEW):
+        said = relation_of(fact)
+        if said is None or (relation is not None and folded(said) != folded(relation)):
+            continue
+        for here, there, way in ((*fact.about, "out"), (*reversed(fact.about), "in")):
+            if folded(here) == wanted and direction in (way, "both"):
+                names.setdefault(folded(there), there)
+                found[folded(there)] += 1
+    return sorted([(names[other], count) for other, count in found.items()], key=lambda pair: (-pair[1], pair[0]))
+
+
+# ----------------------------------------------------------------
+# What was said, for recall (M-10.40): the messages of a log as items beside facts, with their words ready to be looked through.
+#
+# Hands on `spoken`. A log that was not changed is looked through as it was; of one that was, only what differs is read for
+# words
+# again.
+
+MOST = 10_000
+"""The newest messages of a log that recall looks at."""
+ROLES = ("user", "assistant", "tool")
+"""A system message says what to do; it is no part of what was said."""
+
+
+def spoken(memory: MemoryReader) -> FactIndex:
+    """Of the newest messages of its log."""
+    held = memory.session.spoken.get(memory.key)
+    version = memory.version()
+    if held is None or held.stamp != version:
+        if held is None:
+            held = memory.session.spoken[memory.key] = FactIndex()
+        held.reconcile(items_of(memory.newest(MOST)), version)
+    return held
+
+
+def items_of(entries: Iterable[Entry]) -> list[Fact]:
+    return [_item(entry) for entry in entries if entry.message.role in ROLES and entry.message.content.strip()]
+
+
+def _item(entry: Entry) -> Fact:
+    origin = "program" if entry.origin == "host" else entry.origin
+    return Fact(
+        entry.seq, MESSAGE, entry.message.role, entry.message.content, created=entry.at, accessed=entry.at, refreshed=entry.at,
+        trust=origin, origin=origin, by=entry.by, run=entry.run, seqs=[entry.seq],
+    )  # fmt: skip

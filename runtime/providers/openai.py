@@ -1,0 +1,504 @@
+"""The wires of the official OpenAI SDK, `chat` and `responses`, for every provider that speaks them (O-1.18, O-1.20 to
+O-1.22).
+"""
+
+from __future__ import annotations
+
+from ...vm.schema import is_strict_form
+from ..records import Call, Msg, Reply
+from ..schema.lenient_json import compact_json
+from .base import origin_of
+from .json_fields import Fields, Unreadable, Usage, joined, merge, object_in
+from .sdk import Refusal, SdkProvider, not_carried, require_carried, require_countable, stream_failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..records import EmbedRequest, Request, SchemaField, ToolChoice, ToolDef
+
+
+# ----------------------------------------------------------------
+# The client of the official OpenAI SDK, for every provider that speaks its wire (O-1.18, O-1.20 to O-1.22).
+#
+# Hands on `OpenAIProvider`, which both of its APIs extend; embeddings are the same beside either.
+
+LARGEST = 1e9  # of a part of a vector, so that no sum of squares leaves Float
+
+
+class OpenAIProvider(SdkProvider):
+    package = "openai"
+
+    def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
+        settings = self.settings
+        client = sdk.AsyncOpenAI(
+            api_key=key,
+            organization=settings.organization,
+            project=settings.project,
+            base_url=settings.base_url,
+            max_retries=0,
+            default_headers=headers,
+            http_client=http_client,
+        )
+        # What the SDK took from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS has no effect (O-1.25).
+        client.organization = settings.organization
+        client.project = settings.project
+        client.admin_api_key = None
+        client._custom_headers = headers
+        return client
+
+    async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        arguments = {"model": request.model, "input": request.texts, "encoding_format": "float"}
+        data = await self.asked(request, arguments, lambda client: client.embeddings.with_streaming_response.create)
+        try:
+            return _vectors(data, len(request.texts))
+        except Unreadable as unreadable:
+            raise origin_of(request).invalid_response(str(unreadable)) from None
+
+
+def _vectors(data: Fields, count: int) -> list[list[float]]:
+    """In the order of the texts, whatever that of the reply."""
+    entries = data.records("data")
+    rows = {entry.position("index"): _vector(entry) for entry in entries}
+    if len(entries) != count or sorted(rows) != list(range(count)):
+        raise Unreadable("the reply has another number of embeddings")
+    return [rows[number] for number in range(count)]
+
+
+def _vector(entry: Fields) -> list[float]:
+    values = entry.values("embedding")
+    if not values or not all(type(value) in (int, float) and abs(value) <= LARGEST for value in values):
+        raise Unreadable(f"{entry.place}.embedding is no list of numbers of at most {LARGEST:g}")
+    return values
+
+
+# ----------------------------------------------------------------
+# The wire `api: "chat"`: chat.completions of the official OpenAI SDK (O-1.85 to O-1.102, middle column).
+#
+# Hands on lowered requests and neutral replies.
+
+if TYPE_CHECKING:
+    Json = dict[str, Any]
+
+# Parts of a message, of its calls and of their functions that the record has, or that no provider takes back.
+OF_A_MESSAGE = frozenset(("role", "content", "tool_calls", "name", "refusal", "annotations", "audio", "function_call"))
+OF_A_CALL = frozenset(("index", "id", "type", "function"))
+OF_A_FUNCTION = frozenset(("name", "arguments"))
+NOT_TAKEN_BACK = ("refusal", "annotations", "audio")
+FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool"}
+CONTENT_FILTER = "content_filter"
+CONTINUES = "(conversation continues)"
+
+
+class OpenAIChat(OpenAIProvider):
+    wire = "chat"
+    raw_form = dict
+    forms = {
+        "default effort": ("tools with reasoning_effort are not supported",),
+        "bare calls": ("reasoning_content", "thought_signature"),
+    }
+
+    def lower(self, request: Request) -> Json:
+        told = self._told(request) if self._refused or self.settings.provider == "google" else request.messages
+        messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in told]
+        arguments: Json = {"model": request.model, "messages": messages}
+        if request.tools:
+            if not self.takes("default effort", request.model):
+                arguments["reasoning_effort"] = "none"
+            arguments["tools"] = [lower_tool(tool) for tool in request.tools]
+            if request.tool_choice != "auto":
+                arguments["tool_choice"] = lower_choice(request.tool_choice)
+        for name, value in request.params.items():
+            arguments[self.settings.row.max_tokens_name if name == "max_tokens" else name] = value
+        if request.schema is not None and request.schema.strategy == "native":
+            arguments["response_format"] = {"type": "json_schema", "json_schema": lower_schema(request.schema)}
+        if request.stream:
+            arguments["stream"] = True
+            arguments["stream_options"] = {"include_usage": True}
+        return arguments
+
+    def _told(self, request: Request) -> list[Msg]:
+        """The messages, in the forms the model takes (O-1.138, O-1.139)."""
+        messages = request.messages
+        if not self.takes("bare calls", request.model):
+            from ..memory.stages import without_tools
+
+            messages = without_tools(messages, lambda message: self.returned(message, request) is not None)
+        if self.settings.provider != "google" or not any(message.calls for message in messages):
+            return messages
+        made: list[Msg] = []
+        for message in messages:
+            if message.calls and (not made or made[-1].role not in ("user", "tool")):
+                made.append(Msg("user", CONTINUES))
+            made.append(message)
+        return made
+
+    def create(self, client: Any) -> Any:
+        return client.chat.completions.with_streaming_response.create
+
+    def says_more(self, raw: Json) -> bool:
+        calls = raw.get("tool_calls") or ()
+        return not (
+            raw.keys() <= OF_A_MESSAGE
+            and all(call.keys() <= OF_A_CALL and call["function"].keys() <= OF_A_FUNCTION for call in calls)
+        )
+
+    def growing(self) -> ChatStream:
+        return ChatStream()
+
+    def read(self, data: Fields) -> Reply:
+        choices = data.records("choices")
+        if not choices:
+            raise Unreadable("the reply has no choices")
+        message = choices[0].record("message")
+        finish = choices[0].text_or("finish_reason")
+        refusal = message.text_or("refusal")
+        if finish == CONTENT_FILTER or refusal:
+            raise Refusal(refusal or "stopped by the content filter")
+        if finish not in FINISH:
+            raise Unreadable(f"unknown finish_reason {finish}" if finish else "the reply has no finish_reason")
+        return Reply(
+            message.text_or("content"),
+            calls=[_call(entry) for entry in message.records_or("tool_calls")],
+            finish=FINISH[finish],
+            model=data.text_or("model"),
+            raw={"role": "assistant"} | {key: value for key, value in message.data.items() if _is_replayed(key, value)},
+            **self.counts(Usage(data.data.get("usage"))),
+        )
+
+    def counts(self, usage: Usage) -> Json:
+        return {
+            "tokens_in": usage.tokens("prompt_tokens"),
+            "tokens_out": _output_tokens(usage),
+            "cached": usage.tokens_of("prompt_tokens_details", "cached_tokens") or usage.tokens("prompt_cache_hit_tokens"),
+            "cache_write": usage.tokens_of("prompt_tokens_details", "cache_write_tokens"),
+            "reasoning": usage.tokens_of("completion_tokens_details", "reasoning_tokens"),
+            "reports": usage.reports(("prompt_tokens",), ("completion_tokens",)),
+        }
+
+
+def _output_tokens(usage: Usage) -> int:
+    """With reasoning tokens, which some endpoints count in the total only."""
+    said, reasoning = usage.tokens("completion_tokens"), usage.tokens_of("completion_tokens_details", "reasoning_tokens")
+    beside = usage.tokens("total_tokens") == usage.tokens("prompt_tokens") + said + reasoning
+    return said + reasoning if beside else said
+
+
+def _is_replayed(key: str, value: Any) -> bool:
+    """A message that goes back is the assistant's, whatever role it came with (G-9.4)."""
+    return key != "role" and value not in (None, []) and key not in NOT_TAKEN_BACK
+
+
+class ChatStream:
+    """A reply in the making: of each text of its message the parts that have come."""
+
+    def __init__(self) -> None:
+        self.is_empty = True
+        self._content: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_GrowingCall] = []
+        self._finish = ""
+        self._about: Json = {}  # model and usage
+        self._unknown: Json = {}
+
+    @property
+    def report(self) -> Any:
+        return self._about.get("usage")
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._finish)
+
+    def take(self, event: Fields) -> str:
+        """The text that an event brings."""
+        if event.has("error"):
+            raise stream_failure(event)
+        self.is_empty = False
+        for name in ("model", "usage"):
+            if event.has(name):
+                self._about[name] = event.data[name]
+        return "".join([self._choice(choice) for choice in event.records_or("choices")])
+
+    def _choice(self, choice: Fields) -> str:
+        delta = choice.record("delta")
+        text = delta.text_or("content")
+        self._content.append(text)
+        self._refusal.append(delta.text_or("refusal"))
+        merge(self._unknown, delta.data, OF_A_MESSAGE)
+        for piece in delta.records_or("tool_calls"):
+            self._call(piece)
+        self._finish = choice.text_or("finish_reason") or self._finish
+        return text
+
+    def _call(self, piece: Fields) -> None:
+        index = self._place(piece)
+        if index == len(self._calls):
+            self._calls.append(_GrowingCall(piece.text("id")))
+            require_countable(self._calls)
+        if index >= len(self._calls):
+            raise Unreadable("the calls of the stream are out of order")
+        self._calls[index].take(piece)
+
+    def _place(self, piece: Fields) -> int:
+        """Which call a piece belongs to. Some endpoints number none, or all of them 0: there each new id begins one (O-1.139)."""
+        count = len(self._calls)
+        at = piece.position("index", max(count - 1, 0))
+        id = piece.text_or("id")
+        if not id or at >= count or self._calls[at].id == id:
+            return at
+        return next((number for number, call in enumerate(self._calls) if call.id == id), count)
+
+    def whole(self) -> Fields:
+        message: Json = {**joined(self._unknown), "role": "assistant", "content": "".join(self._content)}
+        refusal = "".join(self._refusal)
+        if refusal:
+            message["refusal"] = refusal
+        message["tool_calls"] = [call.whole() for call in self._calls]
+        return Fields({**self._about, "choices": [{"message": message, "finish_reason": self._finish}]})
+
+
+class _GrowingCall:
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.parts: dict[str, list[str]] = {"name": [], "arguments": []}
+        self.unknown: Json = {}
+        self.unknown_of_function: Json = {}
+
+    def take(self, piece: Fields) -> None:
+        function = piece.record_or("function")
+        for name, parts in self.parts.items():
+            parts.append(function.text_or(name))
+        merge(self.unknown, piece.data, OF_A_CALL)
+        merge(self.unknown_of_function, function.data, OF_A_FUNCTION)
+
+    def whole(self) -> Json:
+        known = {name: "".join(parts) for name, parts in self.parts.items()}
+        function = {**joined(self.unknown_of_function), **known}
+        return {**joined(self.unknown), "id": self.id, "type": "function", "function": function}
+
+
+def lower_message(message: Msg) -> Json:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+    if not message.calls:
+        return message.as_json()
+    lowered: Json = {"role": "assistant"}
+    if message.content:
+        lowered["content"] = message.content
+    lowered["tool_calls"] = [_lower_call(call) for call in message.calls]
+    return lowered
+
+
+def arguments_text(call: Call) -> str:
+    """As the model wrote them, so that what was sent once stays the same in later requests; a program's as compact JSON."""
+    if call.arguments is None or (call.text and object_in(call.text) == call.arguments):
+        return call.text
+    return compact_json(call.arguments)
+
+
+def lower_tool(tool: ToolDef) -> Json:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def lower_choice(choice: ToolChoice) -> str | Json:
+    return choice if isinstance(choice, str) else {"type": "function", "function": {"name": choice["name"]}}
+
+
+def lower_schema(schema: SchemaField) -> Json:
+    return {"name": schema.name, "schema": schema.json, "strict": is_strict_form(schema.json)}
+
+
+def _lower_call(call: Call) -> Json:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
+
+
+def _call(entry: Fields) -> Call:
+    function = entry.record("function")
+    text = function.text("arguments")
+    return Call(entry.text("id"), function.text("name"), object_in(text), text)
+
+
+# ----------------------------------------------------------------
+# The wire `api: "responses"`: the Responses API of the official OpenAI SDK (O-1.85 to O-1.102).
+#
+# History is replayed by us and nothing is stored there. Hands on lowered requests and neutral replies.
+
+if TYPE_CHECKING:
+    ResponsesJson = dict[str, Any]
+
+# Items and their parts that the record of a message has.
+OF_AN_ITEM: dict[Any, frozenset[str]] = {
+    "message": frozenset(("type", "id", "status", "role", "content")),
+    "function_call": frozenset(("type", "id", "status", "call_id", "name", "arguments")),
+}
+NOTHING: frozenset[str] = frozenset()
+# Where nothing is stored, reasoning goes back by its encrypted content; a model that has none may refuse to be asked for it.
+INCLUDED = ["reasoning.encrypted_content"]
+WIRE = "the Responses API"
+PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_output_tokens"}
+
+
+class OpenAIResponses(OpenAIProvider):
+    wire = "responses"
+    raw_form = list
+    forms = {"include": ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")}
+
+    def lower(self, request: Request) -> ResponsesJson:
+        require_carried(request, self.settings, "stop", WIRE)
+        messages = request.messages
+        arguments: ResponsesJson = {"model": request.model, "store": False}
+        if self.takes("include", request.model):
+            arguments["include"] = INCLUDED
+        if messages and messages[0].role == "system":
+            arguments["instructions"] = messages[0].content
+            messages = messages[1:]
+        arguments["input"] = [item for m in messages for item in self.returned(m, request) or lower_responses_message(m)]
+        if request.tools:
+            arguments["tools"] = [lower_responses_tool(tool) for tool in request.tools]
+            if request.tool_choice != "auto":
+                arguments["tool_choice"] = lower_responses_choice(request.tool_choice)
+        for name, wire_name in PARAMS.items():
+            if name in request.params:
+                arguments[wire_name] = request.params[name]
+        if request.schema is not None and request.schema.strategy == "native":
+            arguments["text"] = {"format": {"type": "json_schema", **lower_schema(request.schema)}}
+        if request.stream:
+            arguments["stream"] = True
+        return arguments
+
+    def left_out(self, request: Request) -> list[str]:
+        return [not_carried("stop", WIRE)] if "stop" in request.params else []
+
+    def create(self, client: Any) -> Any:
+        return client.responses.with_streaming_response.create
+
+    def says_more(self, raw: list[Any]) -> bool:
+        return not all(item.keys() <= OF_AN_ITEM.get(item["type"], NOTHING) for item in raw)
+
+    def growing(self) -> ResponseStream:
+        return ResponseStream()
+
+    def read(self, data: Fields) -> Reply:
+        output = data.records("output")
+        calls = [_responses_call(item) for item in output if item.text("type") == "function_call"]
+        return Reply(
+            "".join(_texts(output)),
+            calls=calls,
+            finish=_finish(data, bool(calls)),
+            model=data.text_or("model"),
+            raw=[_replayed(item.data) for item in output] if all(map(_can_return, output)) else None,
+            **self.counts(Usage(data.data.get("usage"))),
+        )
+
+    def counts(self, usage: Usage) -> ResponsesJson:
+        return {
+            "tokens_in": usage.tokens("input_tokens"),
+            "tokens_out": usage.tokens("output_tokens"),
+            "cached": usage.tokens_of("input_tokens_details", "cached_tokens"),
+            "cache_write": usage.tokens_of("input_tokens_details", "cache_write_tokens"),
+            "reasoning": usage.tokens_of("output_tokens_details", "reasoning_tokens"),
+            "reports": usage.reports(("input_tokens",), ("output_tokens",)),
+        }
+
+
+class ResponseStream:
+    """The last event holds the whole reply."""
+
+    def __init__(self) -> None:
+        self._whole: Fields | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self._whole is None
+
+    @property
+    def report(self) -> Any:
+        return None if self._whole is None else self._whole.data.get("usage")
+
+    @property
+    def finished(self) -> bool:
+        return self._whole is not None
+
+    def take(self, event: Fields) -> str:
+        """The text that an event brings."""
+        kind = event.text_or("type")
+        if kind in ("response.completed", "response.incomplete"):
+            self._whole = event.record("response")
+        elif kind in ("error", "response.failed"):
+            raise stream_failure(event)
+        return event.text("delta") if kind == "response.output_text.delta" else ""
+
+    def whole(self) -> Fields:
+        assert self._whole is not None
+        return self._whole
+
+
+def lower_responses_message(message: Msg) -> Iterator[ResponsesJson]:
+    if message.role == "tool":
+        yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
+    elif not message.calls:
+        yield message.as_json()
+    else:
+        if message.content:
+            yield {"role": "assistant", "content": message.content}
+        for call in message.calls:
+            text = arguments_text(call)
+            yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
+
+
+def lower_responses_tool(tool: ToolDef) -> ResponsesJson:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.schema,
+        "strict": False,
+    }
+
+
+def lower_responses_choice(choice: ToolChoice) -> str | ResponsesJson:
+    return choice if isinstance(choice, str) else {"type": "function", "name": choice["name"]}
+
+
+def _can_return(item: Fields) -> bool:
+    """A bare reference to reasoning leads nowhere, since nothing was stored; the message then goes back as the record has it."""
+    return item.data["type"] != "reasoning" or item.has("encrypted_content") or item.has("content")
+
+
+def _finish(data: Fields, has_calls: bool) -> str:
+    status = data.text_or("status")
+    if status == "completed":
+        return "tool" if has_calls else "stop"
+    if status == "incomplete":
+        reason = data.record_or("incomplete_details").text_or("reason")
+        if reason == "max_output_tokens":
+            return "length"
+        if reason == "content_filter":
+            raise Refusal("stopped by the content filter")
+        raise Unreadable(f"the reply is incomplete: {reason}")
+    message = data.record_or("error").text_or("message")
+    raise Unreadable(f"the reply has status {status or None}" + (f": {message}" if message else ""))
+
+
+def _texts(output: list[Fields]) -> Iterator[str]:
+    for item in output:
+        if item.text("type") != "message":
+            continue
+        for piece in item.records("content"):
+            kind = piece.text("type")
+            if kind == "refusal":
+                raise Refusal(piece.text_or("refusal") or "the model refused")
+            if kind == "output_text":
+                yield piece.text("text")
+
+
+def _replayed(item: ResponsesJson) -> ResponsesJson:
+    """A message that goes back is the assistant's, whatever role it came with (G-9.4)."""
+    return {**item, "role": "assistant"} if "role" in item or item["type"] == "message" else item
+
+
+def _responses_call(item: Fields) -> Call:
+    text = item.text("arguments")
+    return Call(item.text("call_id"), item.text("name"), object_in(text), text)

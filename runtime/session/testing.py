@@ -1,0 +1,241 @@
+"""The tests of a program, each in a fresh session (O-8.3).
+
+Hands on `TestOutcome`s. Must not know: how outcomes are shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import time
+
+from ..effects.tests import EMITS
+from .session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from ...vm.bytecode.image import Test
+    from ...vm.interp.link import Program
+    from ..host import Host
+    from .session import Outcome
+
+    Place = tuple[str, int, int]
+
+
+class TestOutcome:
+    """`failure`: the text of what went wrong, None when the test passes; `place` the file, line and column where it
+    panicked or its error was made, else where the body of the test begins; `way` of an error where that was, and what it passed
+    (L-5.11.3); `emits` the program emits as (channel, value)."""
+
+    __slots__ = ("description", "failure", "place", "expected", "emits", "way")
+
+    def __init__(
+        self, test: Test, failure: str | None, place: Place | None, emits: list[tuple[str, Any]], way: tuple[Any, ...] = ()
+    ) -> None:
+        self.description = test.description
+        self.failure = failure
+        self.place = place
+        self.expected = test.expect_fail
+        self.emits = emits
+        self.way = way
+
+    @property
+    def passed(self) -> bool:
+        return self.failure is None
+
+
+def chosen(program: Program, part: str) -> Iterator[Test]:
+    """The tests whose description contains the text, in source order."""
+    return (test for test in program.image.tests if part in test.description)
+
+
+def run_tests(
+    program: Program,
+    tests: Iterator[Test],
+    host: Callable[[Callable[[str, Any, bool], None]], Host],
+    run: Callable[[Session, int], Outcome],
+) -> Iterator[TestOutcome]:
+    """`host` makes the host of one session from the sink of its emits; `run` runs the function of a number in a session.
+
+    Raises ConfigFailure for connections that cannot be used."""
+    for test in tests:
+        emits: list[tuple[str, Any]] = []
+
+        def keep(channel: str, value: Any, by_runtime: bool, emits: list[tuple[str, Any]] = emits) -> None:
+            if not by_runtime:
+                emits.append((channel, value))
+
+        made = host(keep)
+        made.volatile = True  # every test has fresh stores (M-8.15)
+        session = Session(program, made)
+        session.state[EMITS] = emits
+        outcome = run(session, test.function)
+        yield judged(test, outcome, emits, session.redactor.clean, program.start_of(test.function))
+
+
+def judged(
+    test: Test, outcome: Outcome, emits: list[tuple[str, Any]], clean: Callable[[str], str], start: Place | None = None
+) -> TestOutcome:
+    """What the end of its session means for a test (O-8.2, O-8.5); `start` is where its body begins."""
+    text, trace = _failure(outcome), outcome.trace
+    place = trace[0][1:] if trace else start
+    way = trace if outcome.panic is None else ()
+    text = None if text is None else clean(text)
+    if not test.expect_fail:
+        return TestOutcome(test, text, place, emits, way)
+    if text is None:
+        return TestOutcome(test, "expected to fail", None, emits)
+    if test.expected is not None and test.expected not in text:
+        return TestOutcome(test, f"expected a failure with {test.expected!r}, found: {text}", place, emits, way)
+    return TestOutcome(test, None, None, emits)
+
+
+def _failure(outcome: Outcome) -> str | None:
+    """Message of what ended a test, None for one that ended well."""
+    if outcome.panic is not None:
+        return outcome.panic.message
+    return outcome.message if outcome.exit_code else None
+
+
+# ----------------------------------------------------------------
+# A clock for tests: waits take no time unless something outside is under way (V-6.6).
+#
+# Its asyncio loop goes to the next timer at once while no connection, process or thread is open to wait for; otherwise it waits
+# as
+# usual, so that a test may ask a real provider. Hands on `SkippingClock`.
+
+OWN_DESCRIPTORS = 1  # the pipe by which threads wake the loop
+
+
+class SkippingClock:
+    """`now` and `wall` in seconds; `new_loop` makes the loop that moves them."""
+
+    def __init__(self) -> None:
+        self._skipped = 0.0
+
+    def now(self) -> float:
+        return time.monotonic() + self._skipped
+
+    def wall(self) -> float:
+        return time.time() + self._skipped
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        return _Loop(self)
+
+    def skip(self, seconds: float) -> None:
+        self._skipped += seconds
+
+
+class _Selector(selectors.DefaultSelector):
+    """`waits_outside` tells whether there is work of threads or processes; descriptors it knows itself."""
+
+    def __init__(self, clock: SkippingClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self.waits_outside: Callable[[], bool] = lambda: False
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        if timeout is None or timeout <= 0 or self.waits_outside() or len(self.get_map()) > OWN_DESCRIPTORS:
+            return super().select(timeout)
+        ready = super().select(0)
+        if not ready:
+            self._clock.skip(timeout)
+        return ready
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def __init__(self, clock: SkippingClock) -> None:
+        self._clock = clock
+        self._threads = 0
+        self._processes: list[asyncio.SubprocessTransport] = []
+        selector = _Selector(clock)
+        super().__init__(selector)
+        selector.waits_outside = self._waits_outside
+
+    def time(self) -> float:
+        return self._clock.now()
+
+    def _waits_outside(self) -> bool:
+        """Also for a process that has closed its pipes and not ended yet."""
+        self._processes = [process for process in self._processes if process.get_returncode() is None]
+        return self._threads > 0 or bool(self._processes)
+
+    def hold_clock(self, change: int) -> None:
+        """1: another thread is waited for, which takes real time; -1: it is no more."""
+        self._threads += change
+
+    async def subprocess_exec(self, *args: Any, **options: Any) -> Any:
+        made = await super().subprocess_exec(*args, **options)
+        self._processes.append(made[0])
+        return made
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
+        self._threads += 1
+        future = super().run_in_executor(executor, func, *args)
+        future.add_done_callback(self._thread_ended)
+        return future
+
+    async def shutdown_default_executor(self, *timeout: Any) -> None:
+        """It waits for a thread of its own; from Python 3.12 on no longer than 300 s, which must not be skipped."""
+        self._threads += 1
+        try:
+            await super().shutdown_default_executor(*timeout)
+        finally:
+            self._threads -= 1
+
+    def _thread_ended(self, future: Any) -> None:
+        self._threads -= 1
+
+
+# ----------------------------------------------------------------
+# An asyncio event loop whose clock stands still while anything can run (V-6.6, G-14.5).
+#
+# When every task waits, `idle(until)` is asked what happens next: it delivers answers or moves the clock. Hands on
+# `VirtualLoop`.
+
+CLOCK_RESOLUTION = 1e-6
+
+
+class _IdleSelector(selectors.SelectSelector):
+    """Waits for no file descriptor: where a real selector would block, the loop is idle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.idle: Callable[[float | None], None] = lambda timeout: None
+        self.outside = 0
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        if self.outside and (timeout is None or timeout > 0):
+            return super().select(None)  # until a thread wakes the loop
+        if timeout is None or timeout > 0:
+            self.idle(timeout)
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """`now_ms` is the virtual time; `idle(until_ms or None)` must set it forward or complete a future."""
+
+    def __init__(self, now_ms: int, idle: Callable[[int | None], None]) -> None:
+        self.now_ms = now_ms
+        selector = _IdleSelector()
+        super().__init__(selector)
+        # A timer is due when it is less than this ahead. The clock's own resolution is lost in a Float of today's
+        # seconds, and a timer due exactly now would never run.
+        self._clock_resolution = CLOCK_RESOLUTION
+        self._on_idle = idle
+        self._idle_selector = selector
+        selector.idle = self._rest
+
+    def hold_clock(self, change: int) -> None:
+        """1: another thread is waited for, which takes real time; -1: it is no more. The clock stands meanwhile."""
+        self._idle_selector.outside += change
+
+    def time(self) -> float:
+        return self.now_ms / 1000
+
+    def _rest(self, timeout: float | None) -> None:
+        # rounded up: a timer must be due when the clock has reached `until`
+        self._on_idle(None if timeout is None else self.now_ms + max(1, -(-int(timeout * 1_000_000) // 1000)))

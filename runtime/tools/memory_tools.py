@@ -1,0 +1,271 @@
+"""The tools that a model gets from a memory in its list of tools (M-10.17): facts it remembers, recalls and forgets.
+
+What a model remembers has its trust. Hands on `memory_offers`. Must not know: how facts are ranked and stored.
+"""
+
+from __future__ import annotations
+
+from ...vm.bytecode.shape import TOOL_METHODS
+from ...vm.interp.methods_stores import finish_call
+from ...vm.panics import Panic
+from ...vm.schema import arguments_form, store_name, tool_name
+from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, Some, display, from_json, key_of
+from ..errors import CallFailure
+from ..host import for_model
+from ..memory.entries import InvalidValue, MemoryFailure
+from ..records import ToolDef
+from ..schema.validation import Accepted
+from .tools import denial, fitting_arguments, is_enabled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from ...vm.interp.effects import Effect
+    from ...vm.values import LedgerRef, MemoryRef
+    from ..memory.facts import Fact
+    from ..memory.memory import Memory
+    from ..memory.remembering import Facts
+    from ..records import Call
+    from ..running import Running
+    from .offered import Offer
+
+
+# ----------------------------------------------------------------
+# The tools that a model gets from a hashmap or ledger as its memory (O-4.22).
+#
+# Hands on `store_offers`.
+
+if TYPE_CHECKING:
+    Perform = Callable[[Effect, list[Any]], Awaitable[Any]]
+
+MOST_ENTRIES = 20
+TEXT: list[Any] = ["text", ["string"], False, False, None, "what is looked for"]
+LEDGER_SHAPE: list[Any] = [
+    "object", "", [],
+    [
+        ["identifier", ["string"], False, False, None, "identifier of the entry"],
+        ["keys", ["array", ["string"]], False, False, None, "words under which it is found"],
+        ["value", ["string"], False, False, None, "text of the entry"],
+    ],
+]  # fmt: skip
+
+
+def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
+    tools: HashMapTools | LedgerTools
+    if isinstance(ref, HashMapRef):
+        tools, kind = HashMapTools(run, ref), "Hashmap"
+    else:
+        tools, kind = LedgerTools(run, ref), "Ledger"
+    one, *_ = fields = tools.shape[3]
+    shapes = {"get": [one], "set": fields, "query": [TEXT]}
+    offers: list[Offer] = []
+    for method, text in tools.texts.items():
+        shape = ["object", "", [], shapes[method]]
+        owner = store_name(ref.name, ref.scope)
+        definition = ToolDef(tool_name(owner, method), f"{kind} {owner}\n\n{text}", arguments_form(shape))
+        offers.append(StoreOffer(run, owner, method, definition, shape, getattr(tools, method)))
+    return offers
+
+
+class StoreOffer:
+    __slots__ = ("run", "owner", "method", "definition", "shape", "perform", "changes_state")
+
+    def __init__(self, run: Running, owner: str, method: str, definition: ToolDef, shape: list[Any], perform: Perform) -> None:
+        self.run = run
+        self.owner = owner
+        self.method = method
+        self.definition = definition
+        self.shape = shape
+        self.perform = perform
+        self.changes_state = False  # each method of a store is atomic (O-5.10)
+
+    def is_enabled(self) -> bool:
+        return is_enabled(self.run, self.owner, self.method, None)
+
+    async def answer(self, effect: Effect, call: Call) -> Any:
+        if not self.is_enabled():
+            return denial(self.run, self.owner, self.method, None)
+        accepted = fitting_arguments(self.shape, call)
+        if not isinstance(accepted, Accepted):
+            return failed(self.owner, self.method, "InvalidArguments", accepted)
+        self.run.runtime_emit("audit:tool_call", {"tool": self.owner, "method": self.method, "args": call.arguments})
+        return await self.perform(effect, [self.run.builder.value(node) for _, node in accepted.tree[2]])
+
+
+def failed(owner: str, method: str, variant: str, message: str, **fields: str) -> Err:
+    return Err(ErrorValue("ToolError", variant, message, {"tool": owner, "method": method, **fields}))
+
+
+class HashMapTools:
+    """`get`, `set` and `query` on a hashmap or a scope of one."""
+
+    texts = {
+        "get": "Give the value of a key, null if there is none",
+        "set": "Write the value of a key, in place of the one it had",
+        "query": f"Give the entries, at most {MOST_ENTRIES}, whose key or value contains a text",
+    }
+
+    def __init__(self, run: Running, ref: HashMapRef) -> None:
+        self.run = run
+        self.ref = ref
+        self.view = run.machine.stores.view(ref)
+        self.shape: list[Any] = next(h.shape for h in run.program.image.hashmaps if h.name == ref.name)
+
+    async def get(self, effect: Effect, arguments: list[Any]) -> Any:
+        found = self.view.find(arguments[0])
+        return found.value if type(found) is Some else None
+
+    async def set(self, effect: Effect, arguments: list[Any]) -> Any:
+        key, value = arguments
+        rest = finish_call(self.run.machine, self.ref, self.view.store, [self.view.set(key, value)])
+        if rest is not None:  # a file or watchers
+            await self.run.call(effect, *rest)
+        return None
+
+    async def query(self, effect: Effect, arguments: list[Any]) -> Any:
+        (text,) = arguments
+        found = [(key, value) for key, value in self.view.entries() if text in display(key) or text in display(value)]
+        return Map({key_of(key): value for key, value in found[:MOST_ENTRIES]})
+
+
+class LedgerTools:
+    """`get`, `set` and `query` on a ledger or a scope of one."""
+
+    texts = {
+        "get": "Give the entry of an identifier, null if there is none",
+        "set": "Write an entry, in place of the one of that identifier",
+        "query": f"Give the entries, at most {MOST_ENTRIES}, whose identifier has every word of a text or that have it as a key",
+    }
+    shape = LEDGER_SHAPE
+
+    def __init__(self, run: Running, ref: LedgerRef) -> None:
+        self.name = store_name(ref.name, ref.scope)
+        self.ledger = run.machine.stores.ledger(ref)
+
+    async def get(self, effect: Effect, arguments: list[Any]) -> Any:
+        return self.ledger.record(arguments[0]) if arguments[0] in self.ledger.entries else None
+
+    async def set(self, effect: Effect, arguments: list[Any]) -> Any:
+        identifier, keys, value = arguments
+        try:
+            self.ledger.put(identifier, keys.items, value)
+        except Panic as panic:  # beyond a limit of O-5.22
+            return failed(self.name, "set", "ExecutionFailed", panic.message)
+        return None
+
+    async def query(self, effect: Effect, arguments: list[Any]) -> Any:
+        (text,) = arguments
+        found = {entry.f0: entry for entry in (*self.ledger.by_identifier(text), *self.ledger.by_any_key([text]))}
+        return Array([found[identifier] for identifier in self.ledger.entries if identifier in found][:MOST_ENTRIES])
+
+
+# ----------------------------------------------------------------
+
+MOST_FOUND = 10
+READING = ("recall",)
+
+
+def _text(name: str, what: str) -> list[Any]:
+    return [name, ["string"], False, False, None, what]
+
+
+SHAPES = {
+    "remember": [_text("name", "what the fact is found under; it replaces an earlier one"), _text("content", "the fact")],
+    "recall": [_text("query", "what is looked for")],
+    "forget": [_text("name", "name of the fact")],
+}
+TEXTS = {
+    "remember": "Keep a fact for later conversations",
+    "recall": f"Give the facts, at most {MOST_FOUND}, that fit a query best",
+    "forget": "Remove a fact; true if it was there",
+}
+
+
+def memory_offers(run: Running, ref: MemoryRef, by: str) -> list[Offer]:
+    """`by`: the model. One that may only read the memory is offered `recall` (M-4.16), and so is a derived view."""
+    if not run.memories.allows(ref.name, by, False):
+        raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by} to be read", model=by)
+    writes = run.memories.allows(ref.name, by, True) and not run.memories.is_view(ref.name)
+    tools = MemoryTools(run, ref, by)
+    offers: list[Offer] = []
+    for method in TOOL_METHODS if writes else READING:
+        shape = ["object", "", [], SHAPES[method]]
+        text = f"Memory {ref.name}\n\n{TEXTS[method]}"
+        definition = ToolDef(tool_name(ref.name, method), text, arguments_form(shape))
+        offers.append(StoreOffer(run, ref.name, method, definition, shape, getattr(tools, method)))
+    return offers
+
+
+class MemoryTools:
+    def __init__(self, run: Running, ref: MemoryRef, by: str) -> None:
+        self.run = run
+        self.ref = ref
+        self.by = by
+
+    def _opened(self) -> Memory:
+        opened = self.run.memories.at(self.ref)
+        memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+        return memory
+
+    def _facts(self, memory: Memory, effect: Effect) -> Facts:
+        from ..memory.remembering import Facts
+
+        return Facts(memory, effect.task, self.by)
+
+    async def remember(self, effect: Effect, arguments: list[Any]) -> Any:
+        name, content = arguments
+
+        def drafted() -> tuple[Facts, Fact | None]:
+            facts = self._facts(self._opened(), effect)
+            fact = facts.drafted(name, content, origin="model", by=self.by)
+            return facts, fact if facts.may_write(fact.tier, fact.name) else None
+
+        try:
+            facts, made = await self.run.operations.use(drafted)
+            if made is None:
+                return self._refused("remember", name)
+            fact = made
+            if facts.memory.embedding is not None:
+                await facts.memory.embedding.fill([fact.text])
+            await self.run.operations.use(lambda: facts.keep(fact))
+        except (MemoryFailure, InvalidValue) as error:
+            return self._failed("remember", error)
+        return None
+
+    async def recall(self, effect: Effect, arguments: list[Any]) -> Any:
+        (query,) = arguments
+        try:
+            memory = await self.run.operations.use(self._opened)
+            if memory.embedding is not None:
+                await memory.embedding.fill([query])
+            found = await self.run.operations.use(lambda: self._facts(memory, effect).recall(query, MOST_FOUND))
+        except MemoryFailure as error:
+            return self._failed("recall", error)
+        from ..memory.remembering import shown_fact
+
+        try:
+            pairs = [shown_fact(memory, hit.fact) for hit in found]
+        except MemoryFailure as error:
+            return self._failed("recall", error)
+        return from_json([{"name": name, "content": content} for name, content in pairs])
+
+    async def forget(self, effect: Effect, arguments: list[Any]) -> Any:
+        (name,) = arguments
+        try:
+            found = await self.run.operations.use(lambda: self._facts(self._opened(), effect).forget_allowed(name))
+        except MemoryFailure as error:
+            return self._failed("forget", error)
+        return self._refused("forget", name) if found is None else found
+
+    def _refused(self, method: str, name: str) -> Any:
+        message = f"the memory {self.ref.name} does not allow {self.by} to write {name}"
+        return failed(self.ref.name, method, "PermissionDenied", message)
+
+    def _failed(self, method: str, error: Exception) -> Any:
+        message = getattr(error, "message", str(error))
+        fields = {}
+        if isinstance(error, MemoryFailure):
+            fields = for_model(ErrorValue(error.kind, error.variant, message, error.fields))
+        return failed(self.ref.name, method, "ExecutionFailed", message, **fields)

@@ -1,0 +1,200 @@
+"""`std::csv` (L-7.12): tables as text, by RFC 4180 with any line end.
+
+A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..values import long_text
+from ..values.containers import Array, Map, key_of
+from ..values.errors import make_error
+from ..values.limits import check_items, check_string_size, join, limits
+from ..values.metering import LARGE, STRIDE, look, paced, spend
+from ..values.objects import Err, NoneOption, Ok, Some
+from ..values.text import display
+from .registry import array, std, table, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+class Fault(Exception):
+    """What no table has, and where: a position in the text."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+@std("csv", 'parse(s: String, separator: String = ",") -> Result<Array<Map<String, String>>, ParseError>', clause="L-7.12.1",
+     linear=True)  # fmt: skip
+def parse(s: Any, separator: Any) -> Ok | Err:
+    """A Map for each row, its keys the fields of the first; empty lines are passed over."""
+    try:
+        return Ok(_with_header(_Reader(text(s), _one(separator)).rows(), separator))
+    except Fault as fault:
+        return Err(_error(s, fault))
+
+
+@std("csv", 'parse_rows(s: String, separator: String = ",") -> Result<Array<Array<String>>, ParseError>', clause="L-7.12.2",
+     linear=True)  # fmt: skip
+def parse_rows(s: Any, separator: Any) -> Ok | Err:
+    """The fields of each row, the first one included; empty lines are passed over."""
+    try:
+        return Ok(Array([Array(fields) for fields, _ in paced(_Reader(text(s), _one(separator)).rows())]))
+    except Fault as fault:
+        return Err(_error(s, fault))
+
+
+@std("csv", 'format(rows: Array<Map<String, Any>>, separator: String = ",") -> String', clause="L-7.12.3", linear=True)
+def format_maps(rows: Any, separator: Any) -> str:
+    """A header of all keys in the order in which they appear, then a row for each Map; what one lacks is empty."""
+    mark = _one(separator)
+    maps = [table(row) for row in array(rows)]
+    names: dict[Any, None] = {}
+    for row in maps:
+        look()  # one may have a million keys
+        names.update(dict.fromkeys(row))
+    lines = ([row.get(name) for name in names] for row in maps)
+    return _written([[text(name) for name in names], *lines] if names else [], mark)
+
+
+@std("csv", 'format_rows(rows: Array<Array<Any>>, separator: String = ",") -> String', clause="L-7.12.4", linear=True)
+def format_rows(rows: Any, separator: Any) -> str:
+    """A line for each row: the Display texts of its fields, nothing for one that is absent."""
+    return _written([array(row) for row in array(rows)], _one(separator))
+
+
+def _one(separator: Any) -> str:
+    if len(text(separator)) != 1 or separator in '"\r\n':
+        raise Panic("P013", f"a separator is one character, no quote and no line end, not {separator!r}")
+    return str(separator)
+
+
+def _error(source: str, fault: Fault) -> Any:
+    line = source.count("\n", 0, fault.at) + 1
+    column = fault.at - source.rfind("\n", 0, fault.at)
+    message = f"{fault.reason} at line {line}, column {column}"
+    return make_error("ParseError", None, {"message": message, "line": line, "column": column})
+
+
+def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
+    if not rows:
+        return Array([])
+    (names, start), *others = rows
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise Fault(f"the header names `{name}` twice", start)
+        seen.add(name)
+    made = []
+    for fields, at in others:
+        look()
+        if len(fields) != len(names):
+            other = next((mark for mark in ";\t|," if mark != separator and mark in names[0]), None) if len(names) == 1 else None
+            hint = f"; its header holds {other!r}, which `separator:` may name" if other else ""
+            raise Fault(f"{len(fields)} field{'s' * (len(fields) != 1)} in a table of {len(names)}{hint}", at)
+        made.append(Map({key_of(name): field for name, field in zip(names, fields, strict=True)}))
+    return Array(made)
+
+
+class _Reader:
+    def __init__(self, source: str, separator: str) -> None:
+        self.source = source
+        self.separator = separator
+        self.at = 1 if source.startswith("\ufeff") else 0
+        self.next = {"\n": -1, "\r": -1}  # where each stood when it was looked for last
+        if len(source) >= LARGE:
+            spend(len(source))
+
+    def rows(self) -> list[tuple[list[str], int]]:
+        """The fields of each row and where it begins."""
+        found: list[tuple[list[str], int]] = []
+        while self.at < len(self.source):
+            start = self.at
+            fields = self.row()
+            if fields != [""] or self.source[start] == '"':
+                found.append((fields, start))
+                check_items(len(found))
+        return found
+
+    def row(self) -> list[str]:
+        """The fields up to a line end, which is passed too."""
+        fields: list[str] = []
+        while True:
+            if len(fields) % STRIDE == 0:
+                look()
+            fields.append(self.quoted() if self.source.startswith('"', self.at) else self.plain())
+            check_items(len(fields))
+            if not self.source.startswith(self.separator, self.at):
+                break
+            self.at += 1
+        self.at += 2 if self.source.startswith("\r\n", self.at) else 1
+        return fields
+
+    def plain(self) -> str:
+        start = self.at
+        line = self.line_end()
+        end = self.source.find(self.separator, start, line)
+        self.at = line if end < 0 else end
+        return self.source[start : self.at]
+
+    def line_end(self) -> int:
+        """Each sign is looked for once on the way to where it stands: a line may have a million fields."""
+        for sign, at in self.next.items():
+            if at < self.at:
+                found = self.source.find(sign, self.at)
+                self.next[sign] = len(self.source) if found < 0 else found
+        return min(self.next.values())
+
+    def quoted(self) -> str:
+        start = end = self.at
+        doubled = 0
+        while True:
+            end = self.source.find('"', end + 1)
+            if end < 0:
+                raise Fault("a quote that is not closed", start)
+            if not self.source.startswith('"', end + 1):
+                break
+            end += 1
+            doubled += 1
+            if doubled % STRIDE == 0:
+                look()
+        self.at = end + 1
+        if self.at < len(self.source) and self.source[self.at] not in (self.separator, "\r", "\n"):
+            raise Fault("text behind a closing quote", self.at)
+        content = self.source[start + 1 : end]
+        return long_text.replace(content, '""', '"') if doubled else content
+
+
+def _written(rows: Iterable[list[Any]], separator: str) -> str:
+    lines = []
+    size = 0
+    for row in rows:
+        look()
+        fields = []
+        for value in row if len(row) < STRIDE else paced(row):
+            fields.append(_field(value, separator))
+            size += len(fields[-1]) + 1
+            if size > limits.string:
+                check_string_size(size)
+        # A row of one empty field would be an empty line, which nobody reads as a row.
+        lines.append('""' if fields == [""] else separator.join(fields))
+    if size >= LARGE:
+        spend(size)
+    return join("\n", [*lines, ""]) if lines else ""
+
+
+def _field(value: Any, separator: str) -> str:
+    if type(value) is Some:
+        value = value.value
+    if value is None or type(value) is NoneOption:
+        return ""
+    shown = display(value)
+    if not shown or not (separator in shown or '"' in shown or "\n" in shown or "\r" in shown or shown[0] == "\ufeff"):
+        return shown
+    return '"' + shown.replace('"', '""') + '"'

@@ -1,0 +1,229 @@
+"""`std::date` (L-7.15): dates and times in zones.
+
+A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. What needs the rules of zones is
+an effect, payload (operation, what it takes as Python has it): only the host knows them. The rest is arithmetic of the calendar.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..values.errors import make_error
+from ..values.objects import DateTime, Err, Ok
+from ..values.text import brief
+from .registry import integer, mismatch, std, std_effect, std_prelude, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+DAY_MS = 86_400_000
+MOST_PATTERN = 1024
+RESULT = "Result<DateTime, DateError>"
+ZONE = 'zone: String = "UTC"'
+
+
+# ---------------------------------------------------------------- the calendar
+
+
+def is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def length_of(year: int, month: int) -> int:
+    return LENGTHS[month - 1] + (month == 2 and is_leap(year))
+
+
+def ordinal(year: int, month: int, day: int) -> int:
+    """Days from the first of January of the year 1, which is 0."""
+    before = year - 1
+    return before * 365 + before // 4 - before // 100 + before // 400 + in_year(year, month, day) - 1
+
+
+def in_year(year: int, month: int, day: int) -> int:
+    return sum(length_of(year, past) for past in range(1, month)) + day
+
+
+EPOCH = ordinal(1970, 1, 1)
+
+
+def parts_of(value: Any) -> tuple[int, ...]:
+    """Year, month, day, hour, minute, second, millisecond and offset of a DateTime."""
+    if type(value) is not DateTime:
+        mismatch("DateTime", value)
+    *parts, zone = value.values()
+    year, month, day, hour, minute, second, millisecond, offset = parts
+    sound = 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= length_of(year, month)
+    sound = sound and 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= millisecond < 1000
+    if not sound or not -1440 < offset < 1440:  # one that was read as JSON, or made by the host
+        raise Panic("P013", f"no such date: {brief(value)}")
+    return tuple(parts)
+
+
+def ms_of(value: Any) -> int:
+    year, month, day, hour, minute, second, millisecond, offset = parts_of(value)
+    minutes = ((ordinal(year, month, day) - EPOCH) * 24 + hour) * 60 + minute - offset
+    return (minutes * 60 + second) * 1000 + millisecond
+
+
+def days_of(value: Any) -> int:
+    return ordinal(*parts_of(value)[:3])
+
+
+def week_of(value: Any) -> tuple[int, int]:
+    days = days_of(value)
+    thursday = days - days % 7 + 3  # the first of January of the year 1 was a Monday
+    year = parts_of(value)[0]
+    year += (thursday >= ordinal(year + 1, 1, 1)) - (thursday < ordinal(year, 1, 1))
+    return year, (thursday - ordinal(year, 1, 1)) // 7 + 1
+
+
+# ---------------------------------------------------------------- what needs the rules of zones
+
+
+@std_effect(
+    "date", f"of(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0, {ZONE}) "
+    f"-> {RESULT}", effect="date", clause="L-7.15.1",
+)  # fmt: skip
+def of(year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any, millisecond: Any, zone: Any) -> tuple[Any, ...]:
+    """What calendar and clock show in a zone."""
+    return ("of", [integer(part) for part in (year, month, day, hour, minute, second, millisecond)], text(zone))
+
+
+@std_effect("date", f"from_ms(ms: Int, {ZONE}) -> {RESULT}", effect="date", clause="L-7.15.2")
+def from_ms(ms: Any, zone: Any) -> tuple[Any, ...]:
+    """The moment so many milliseconds after 1970 began in UTC, as a zone shows it."""
+    return ("from_ms", integer(ms), text(zone))
+
+
+std_prelude(
+    "date", f"now({ZONE}) -> {RESULT}", clause="L-7.15.2", doc="The time now, as a zone shows it.",
+    source="std::date::from_ms(std::time::now_ms(), zone)",
+)  # fmt: skip
+
+
+@std_effect("date", f'parse(s: String, {ZONE}, pattern: String = "") -> {RESULT}', effect="date", clause="L-7.15.3")
+def parse(s: Any, zone: Any, pattern: Any) -> tuple[Any, ...]:
+    """A date, or date and time, of ISO 8601 or of the pattern, `"%d.%m.%Y"`; one without an offset is in the zone."""
+    return ("parse", text(s), text(zone), text(pattern))
+
+
+@std_effect("date", f"in_zone(d: DateTime, zone: String) -> {RESULT}", effect="date", clause="L-7.15.4")
+def in_zone(d: Any, zone: Any) -> tuple[Any, ...]:
+    """The same moment as another zone shows it."""
+    return ("from_ms", ms_of(d), text(zone))
+
+
+@std_effect(
+    "date", "add(d: DateTime, years: Int = 0, months: Int = 0, days: Int = 0, hours: Int = 0, minutes: Int = 0, "
+    f"seconds: Int = 0, milliseconds: Int = 0) -> {RESULT}", effect="date", clause="L-7.15.5",
+)  # fmt: skip
+def add(
+    d: Any, years: Any, months: Any, days: Any, hours: Any, minutes: Any, seconds: Any, milliseconds: Any
+) -> tuple[Any, ...]:
+    """Years, months and days by the calendar, a day that the month lacks being its last; then the rest as time passes."""
+    now = ms_of(d)
+    counts = [integer(part) for part in (years, months, days, hours, minutes, seconds, milliseconds)]
+    passed = ((counts[3] * 60 + counts[4]) * 60 + counts[5]) * 1000 + counts[6]
+    return ("add", list(parts_of(d)[:7]), now, counts[0] * 12 + counts[1], counts[2], passed, d.values()[-1])
+
+
+# ---------------------------------------------------------------- asking
+
+
+@std("date", "to_ms(d: DateTime) -> Int", clause="L-7.15.2")
+def to_ms(d: Any) -> int:
+    """Milliseconds after 1970 began in UTC."""
+    return ms_of(d)
+
+
+@std("date", "difference_ms(a: DateTime, b: DateTime) -> Int", clause="L-7.15.6")
+def difference_ms(a: Any, b: Any) -> int:
+    """Milliseconds from b to a; negative where a is before b."""
+    return ms_of(a) - ms_of(b)
+
+
+@std("date", "days_between(a: DateTime, b: DateTime) -> Int", clause="L-7.15.6")
+def days_between(a: Any, b: Any) -> int:
+    """Days from the date of a to the date of b, as a calendar counts them."""
+    return days_of(b) - days_of(a)
+
+
+@std("date", "is_before(a: DateTime, b: DateTime) -> Bool", clause="L-7.15.6")
+def is_before(a: Any, b: Any) -> bool:
+    """Whether a is the earlier moment."""
+    return ms_of(a) < ms_of(b)
+
+
+@std("date", "weekday(d: DateTime) -> Int", clause="L-7.15.7")
+def weekday(d: Any) -> int:
+    """1 on a Monday to 7 on a Sunday."""
+    return days_of(d) % 7 + 1
+
+
+@std("date", "day_of_year(d: DateTime) -> Int", clause="L-7.15.7")
+def day_of_year(d: Any) -> int:
+    """1 on the first of January."""
+    return in_year(*parts_of(d)[:3])
+
+
+@std("date", "week(d: DateTime) -> (Int, Int)", clause="L-7.15.7")
+def week(d: Any) -> tuple[int, int]:
+    """Year and number of the week of ISO 8601, whose first has the first Thursday."""
+    return week_of(d)
+
+
+# ---------------------------------------------------------------- text
+
+
+@std("date", 'format(d: DateTime, pattern: String = "") -> Result<String, DateError>', clause="L-7.15.8")
+def format_function(d: Any, pattern: Any) -> Ok | Err:
+    """ISO 8601 with the offset, `2030-01-02T03:04:05+01:00`; or the pattern, its words in English."""
+    parts = parts_of(d)
+    if len(text(pattern)) > MOST_PATTERN:
+        return _fault(f"a pattern has at most {MOST_PATTERN} characters", pattern[:60], None)
+    given = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
+    made = []
+    at = 0
+    while at < len(given):
+        word = given[at + 1 : at + 2]
+        if given[at] != "%":
+            made.append(given[at])
+            at += 1
+        elif word not in WORDS:
+            known = " ".join(f"%{one}" for one in WORDS)
+            return _fault(f"no part of a pattern: `%{word}`; there are {known}", given, at)
+        else:
+            made.append(WORDS[word](d, parts))
+            at += 2
+    return Ok("".join(made))
+
+
+def _fault(message: str, source: str, at: int | None) -> Err:
+    fields: dict[str, Any] = {"message": message, "input": source}
+    if at is not None:
+        fields = {"message": f"{message} at character {at + 1}", "input": source, "column": at + 1}
+    return Err(make_error("DateError", "Invalid", fields))
+
+
+def _offset(d: Any, parts: tuple[int, ...]) -> str:
+    minutes = parts[7]
+    if d.values()[-1] == "UTC" and not minutes:
+        return "Z"
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+WORDS: dict[str, Callable[[Any, tuple[int, ...]], str]] = {
+    "Y": lambda d, p: f"{p[0]:04}", "m": lambda d, p: f"{p[1]:02}", "d": lambda d, p: f"{p[2]:02}",
+    "H": lambda d, p: f"{p[3]:02}", "I": lambda d, p: f"{(p[3] + 11) % 12 + 1:02}", "p": lambda d, p: "AM" if p[3] < 12 else "PM",
+    "M": lambda d, p: f"{p[4]:02}", "S": lambda d, p: f"{p[5]:02}", "f": lambda d, p: f"{p[6]:03}",
+    "A": lambda d, p: WEEKDAYS[days_of(d) % 7], "a": lambda d, p: WEEKDAYS[days_of(d) % 7][:3],
+    "B": lambda d, p: MONTHS[p[1] - 1], "b": lambda d, p: MONTHS[p[1] - 1][:3], "j": lambda d, p: f"{in_year(*p[:3]):03}",
+    "V": lambda d, p: f"{week_of(d)[1]:02}", "z": _offset, "Z": lambda d, p: str(d.values()[-1]), "%": lambda d, p: "%",
+}  # fmt: skip

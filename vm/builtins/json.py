@@ -1,0 +1,688 @@
+"""`std::json` (L-7.1): reading text into values, writing values as text.
+
+Hands on, besides its rows, `parse_as`, the body of the special form of that name: it takes the type as a descriptor and
+a `TypeTable`. The reader of the standard library is loaded with the first text; a text it refuses is looked at again by
+`json_faults`, which says where the fault is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ..values.arithmetic import read_int
+from ..values.containers import Array, Map, Queue, RangeValue, Stack, from_base64, key_of
+from ..values.errors import make_error
+from ..values.limits import INT_MAX, INT_MIN, limits, repeat, string_too_long
+from ..values.metering import LARGE, STRIDE, look, paced, spend
+from ..values.objects import NONE, RECORDS, EnumValue, Err, Ok, Some
+from ..values.structural import make_set
+from ..values.text import brief, to_json
+from ..values.types import type_text, typeof
+from .registry import integer, std, std_special, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from json import JSONDecoder
+    from typing import Any, NoReturn, Protocol
+
+    from ..values.objects import EnumType
+    from ..values.types import Descriptor
+
+
+# ----------------------------------------------------------------
+# Where and why a text is no JSON that `std::json` reads (L-7.1.1, G-9.2).
+#
+# Hands on `find_fault`. It looks at a text only after the fast reader refused it, so it builds no values and its one
+# concern is the position.
+
+BLANK = " \t\r\n"
+DIGITS = frozenset("0123456789")
+HEX = frozenset("0123456789abcdefABCDEF")
+ESCAPES = frozenset('"\\/bfnrt')
+LITERALS = ("true", "false", "null")
+CLOSING = {"[": "]", "{": "}"}
+
+
+class Fault(Exception):
+    """`at` is the offset of the character that cannot stand there."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason, at)
+        self.reason = reason
+        self.at = at
+
+
+def find_fault(text: str) -> Fault | None:
+    """The first fault of `text`, None when there is none."""
+    try:
+        Scanner(text).document()
+    except Fault as fault:
+        return fault
+    return None
+
+
+class Scanner:
+    """One pass over a text; `open` holds the brackets that are open and `counts` the items met in each."""
+
+    __slots__ = ("text", "at", "open", "counts", "next_look")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[str] = []
+        self.counts: list[int] = []
+        self.next_look = STRIDE
+
+    def pace(self) -> None:
+        if self.at >= self.next_look:
+            self.next_look = self.at + STRIDE
+            look()
+
+    def fail(self, reason: str, at: int | None = None) -> NoReturn:
+        raise Fault(reason, self.at if at is None else at)
+
+    def sign(self) -> str:
+        """The character at the position, empty at the end."""
+        return self.text[self.at : self.at + 1]
+
+    def skip_blanks(self) -> str:
+        self.pace()
+        while self.sign() and self.sign() in BLANK:
+            self.at += 1
+            self.pace()
+        return self.sign()
+
+    def document(self) -> None:
+        while True:
+            self.skip_blanks()
+            if self.value():
+                continue
+            while self.open and self.after_item():
+                pass
+            if not self.open:
+                break
+        if self.skip_blanks():
+            self.fail("text after the value")
+
+    def value(self) -> bool:
+        """Reads a scalar or an opening bracket; whether another value must follow at once."""
+        sign = self.sign()
+        if sign in CLOSING:
+            return self.opening(sign)
+        if sign == '"':
+            self.string()
+        elif sign in DIGITS or sign == "-":
+            self.number()
+        else:
+            self.literal()
+        return False
+
+    def opening(self, sign: str) -> bool:
+        if len(self.open) >= limits.nesting:
+            self.fail(f"nested deeper than {limits.nesting}")
+        self.at += 1
+        if self.skip_blanks() == CLOSING[sign]:
+            self.at += 1
+            return False
+        self.open.append(sign)
+        self.counts.append(1)
+        if sign == "{":
+            self.key()
+        return True
+
+    def after_item(self) -> bool:
+        """Reads what stands behind an item: whether a bracket was closed; after a comma another value follows."""
+        sign = self.skip_blanks()
+        if sign == CLOSING[self.open[-1]]:
+            self.at += 1
+            self.open.pop()
+            self.counts.pop()
+            return True
+        if sign != ",":
+            self.fail(f"expected `,` or `{CLOSING[self.open[-1]]}`")
+        self.counts[-1] += 1
+        if self.counts[-1] > limits.items:
+            self.fail(f"more than {limits.items} items")
+        self.at += 1
+        self.skip_blanks()
+        if self.open[-1] == "{":
+            self.key()
+        return False
+
+    def key(self) -> None:
+        if self.sign() != '"':
+            self.fail("expected a key in double quotes")
+        self.string()
+        if self.skip_blanks() != ":":
+            self.fail("expected `:`")
+        self.at += 1
+
+    def string(self) -> None:
+        start = self.at
+        self.at += 1
+        while self.sign() != '"':
+            sign = self.sign()
+            if not sign:
+                self.fail("unterminated string", start)
+            if sign < " ":
+                self.fail("control character in a string")
+            self.at += 1
+            self.pace()
+            if sign == "\\":
+                self.escape()
+        self.at += 1
+
+    def escape(self) -> None:
+        sign = self.sign()
+        if sign == "u":
+            digits = self.text[self.at + 1 : self.at + 5]
+            if len(digits) < 4 or not HEX.issuperset(digits):
+                self.fail("expected four hexadecimal digits after `\\u`", self.at - 1)
+            self.at += 5
+        elif sign in ESCAPES:
+            self.at += 1
+        else:
+            self.fail("unknown escape", self.at - 1)
+
+    def digits(self) -> None:
+        if self.sign() not in DIGITS:
+            self.fail("expected a digit")
+        while self.sign() in DIGITS:
+            self.at += 1
+
+    def number(self) -> None:
+        start = self.at
+        if self.sign() == "-":
+            self.at += 1
+        if self.sign() == "0":
+            self.at += 1
+        else:
+            self.digits()
+        if self.sign() == ".":
+            self.at += 1
+            self.digits()
+        if self.sign() in ("e", "E"):
+            self.at += 1
+            if self.sign() in ("+", "-"):
+                self.at += 1
+            self.digits()
+        if float(self.text[start : self.at]) in (float("inf"), float("-inf")):
+            self.fail("number beyond the range of Float", start)
+
+    def literal(self) -> None:
+        for word in LITERALS:
+            if self.text.startswith(word, self.at):
+                self.at += len(word)
+                return
+        self.fail("expected a value" if self.sign() else "the text ends where a value is expected")
+
+
+# ----------------------------------------------------------------
+
+SHORT = 1 << 16  # characters that are read in one breath
+INFINITIES = (float("inf"), float("-inf"))
+_decoder: JSONDecoder | None = None
+
+
+class Refused(Exception):
+    """The text is no JSON, or beyond a bound; `find_fault` says where."""
+
+
+@std("json", "parse(s: String) -> Result<Any, JsonError>", clause="L-7.1.1", linear=True)
+def parse(s: Any) -> Ok | Err:
+    """The value a JSON text writes; of equal keys the last one counts."""
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    data = read(s)
+    return Err(json_error(s, data)) if isinstance(data, Fault) else Ok(data)
+
+
+@std("json", "is_valid(s: String) -> Bool", clause="L-7.1.4", linear=True)
+def is_valid(s: Any) -> bool:
+    """Whether `parse` gives Ok."""
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    return not isinstance(read(s), Fault)
+
+
+std_special(
+    "json", "parse_as<T>(s: String) -> Result<T, JsonError>", clause="L-7.1.2",
+    doc="The value a JSON text writes, built as a value of the type; unknown keys are ignored.",
+)  # fmt: skip
+
+
+std_special(
+    "json", "value_as<T>(v: Any) -> Result<T, JsonError>", clause="L-7.1.5",
+    doc="A value of JSON kinds, such as the content of a fact, built as a value of the type, as `parse_as` builds it.",
+)  # fmt: skip
+
+
+@std("json", "stringify(v: Any) -> String", clause="L-7.1.3", linear=True)
+def stringify(v: Any) -> str:
+    """Compact JSON text of a value, in insertion order."""
+    return _charged(to_json(v))
+
+
+def _charged(made: str) -> str:
+    if len(made) >= LARGE:
+        spend(len(made))
+    return made
+
+
+@std("json", "stringify_pretty(v: Any, indent: Int = 2) -> String", clause="L-7.1.3", linear=True)
+def stringify_pretty(v: Any, indent: Any) -> str:
+    """JSON text of a value on lines, each level indented by so many blanks."""
+    return _charged(Pretty(to_json(v), max(0, integer(indent))).text())
+
+
+def json_error(source: str, fault: Fault) -> Any:
+    line = source.count("\n", 0, fault.at) + 1
+    column = fault.at - source.rfind("\n", 0, fault.at)
+    message = f"{fault.reason} at line {line}, column {column}"
+    return make_error("JsonError", None, {"message": message, "line": line, "column": column})
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read(source: str) -> Any:
+    """The value of a JSON text, or the `Fault` that makes it none."""
+    builder = _Builder("\\u" in source)
+    try:
+        if len(source) > SHORT:
+            return _read_long(source, builder)
+        return builder.build(_the_decoder().decode(source), 0)
+    except (ValueError, RecursionError, StopIteration, Refused):
+        fault = find_fault(source)
+        return Fault("no JSON", 0) if fault is None else fault
+
+
+def _read_long(source: str, builder: _Builder) -> Any:
+    from .json_long import LongText
+
+    return LongText(source, _the_decoder(), builder.build, Array, builder.table).document()
+
+
+def _the_decoder() -> JSONDecoder:
+    global _decoder
+    if _decoder is None:
+        from json import JSONDecoder
+
+        _decoder = JSONDecoder(parse_constant=_refuse)
+    return _decoder
+
+
+def _refuse(_: str) -> NoReturn:
+    raise Refused
+
+
+class _Builder:
+    """From plain data to values; `clean`: an escape may have brought in half of a surrogate pair (G-9.1)."""
+
+    __slots__ = ("clean", "keys")
+
+    def __init__(self, clean: bool) -> None:
+        self.clean = clean
+        self.keys: dict[str, str] = {}  # one text for equal keys
+
+    def build(self, data: Any, depth: int) -> Any:
+        kind = type(data)
+        if kind is str:
+            return whole_text(data) if self.clean else data
+        if kind is dict or kind is list:
+            if depth >= limits.nesting or len(data) > limits.items:
+                raise Refused
+            return self.container(data, depth + 1)
+        if kind is int and not INT_MIN <= data <= INT_MAX:
+            return whole_float(data)
+        if data in INFINITIES:
+            raise Refused
+        return data
+
+    def container(self, data: Any, depth: int) -> Any:
+        if type(data) is list:
+            items = []
+            for item in paced(data) if len(data) > STRIDE else data:
+                items.append(self.build(item, depth))
+            return Array(items)
+        entries = {}
+        for key, item in data.items():
+            entries[key] = self.build(item, depth)
+        return self.table(entries)
+
+    def table(self, entries: dict[str, Any]) -> Map:
+        """A Map of values."""
+        keys = map(whole_text, entries) if self.clean else entries
+        return Map(dict(zip([self.keys.setdefault(key, key) for key in keys], entries.values(), strict=True)))
+
+
+def whole_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise Refused from None
+
+
+def whole_text(source: str) -> str:
+    """With U+FFFD for what encodes to no UTF-8."""
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in source)
+    return source
+
+
+# ---------------------------------------------------------------- writing
+
+
+class Pretty:
+    """Compact JSON text spread over lines: a walk over its signs, so that every rule about values stands once."""
+
+    __slots__ = ("source", "indent", "depth", "parts", "size")
+
+    def __init__(self, source: str, indent: int) -> None:
+        self.source = source
+        self.indent = indent
+        self.depth = 0
+        self.parts: list[str] = []
+        self.size = 0
+
+    def text(self) -> str:
+        at = pace = 0
+        while at < len(self.source):
+            pace += 1
+            if pace % STRIDE == 0:
+                look()
+            at = self.sign(at)
+        return "".join(self.parts)
+
+    def sign(self, at: int) -> int:
+        """Writes what begins at `at`; gives where the next begins."""
+        source = self.source
+        sign = source[at]
+        if sign == '"':
+            end = string_end(source, at)
+            self.write(source[at:end])
+            return end
+        if sign in "[{":
+            if source[at + 1] in "]}":
+                self.write(source[at : at + 2])
+                return at + 2
+            self.depth += 1
+            self.write(sign, self.line())
+        elif sign in "]}":
+            self.depth -= 1
+            self.write(self.line(), sign)
+        elif sign == ",":
+            self.write(sign, self.line())
+        else:
+            self.write(": " if sign == ":" else sign)
+        return at + 1
+
+    def line(self) -> str:
+        return "\n" + repeat(" ", self.indent * self.depth)
+
+    def write(self, *parts: str) -> None:
+        self.parts.extend(parts)
+        self.size += sum(map(len, parts))
+        if self.size > limits.surely and self.size > limits.string:
+            string_too_long()
+
+
+def string_end(source: str, at: int) -> int:
+    """Behind the closing quote of the string that begins at `at`."""
+    end = at
+    while True:
+        end = source.index('"', end + 1)
+        before = end - 1
+        while source[before] == "\\":
+            before -= 1
+        if (end - before) % 2:
+            return end + 1
+
+
+# ----------------------------------------------------------------
+# `json::parse_as<T>`: a JSON text as a value of a type (L-7.1.2), driven by the type's descriptor.
+#
+# Hands on `parse_as` and `fill`. Defaults of fields are functions of the program, which only the machine can call: a struct
+# that lacks such a field is built with a hole, and the holes come back beside the result, in the order in which the defaults
+# are evaluated.
+
+if TYPE_CHECKING:
+    class TypeTable(Protocol):
+        """The declared types of a program by the keys of their descriptors."""
+
+        def struct_class(self, key: str) -> type[Any]:
+            """The class of a struct or schema; `decl.types` describes its fields."""
+
+        def enum_type(self, key: str) -> EnumType:
+            """The declaration of an enum; its variants have their `types`."""
+
+
+class Misfit(Exception):
+    """The text is JSON, but not of the type."""
+
+
+def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, Array]:
+    """`Result<T, JsonError>` and the fields still to be filled; an Err has none. `defaults` holds the default of each field
+    that has one, as a function, under the key of the type and the position of the field: `Point.0`."""
+    data = read(text(s))
+    if isinstance(data, Fault):
+        return Err(json_error(s, data)), Array([])
+    builder = Builder(types, defaults)
+    try:
+        return Ok(builder.build(data, descriptor)), Array(builder.holes)
+    except Misfit as misfit:
+        return Err(make_error("JsonError", None, (f"{misfit} at {builder.place()}",))), Array([])
+    except RecursionError:
+        return Err(make_error("JsonError", None, ("nested too deeply for its type",))), Array([])
+
+
+def fill(hole: Any, value: Any) -> None:
+    """Puts the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
+    struct, position, _ = hole
+    setattr(struct, struct.__slots__[position], value)
+
+
+def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
+    found = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
+    raise Misfit(f"expected {type_text(descriptor)}, found {found}")
+
+
+def some_of(value: Any, wrappers: int) -> Any:
+    """`value` inside as many Options as its type has around it."""
+    for _ in range(wrappers):
+        value = Some(value)
+    return value
+
+
+class Builder:
+    """One call of `parse_as`: values of JSON kinds become values of the type. `path` leads to the part being built."""
+
+    __slots__ = ("types", "defaults", "holes", "path")
+
+    def __init__(self, types: TypeTable, defaults: Map) -> None:
+        self.types = types
+        self.defaults = defaults.items
+        self.holes: list[tuple[Any, int, Any]] = []
+        self.path: list[Any] = []
+
+    def place(self) -> str:
+        """The path as text: `$.items[2].name`."""
+        return "$" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in self.path)
+
+    def build(self, data: Any, descriptor: Descriptor) -> Any:
+        head = descriptor[0]
+        wrappers = 0
+        # A loop and not a rule: each level of a deep text takes as few frames of the host as can be.
+        while head in ABSENT:
+            if data is None:
+                return some_of(ABSENT[head], wrappers)
+            wrappers += head == "option"
+            descriptor = descriptor[1]
+            head = descriptor[0]
+        if head in SCALARS:
+            return some_of(self.scalar(data, descriptor), wrappers)
+        rule = RULES.get(head)
+        return some_of(rule(self, data, descriptor), wrappers) if rule else refuse(data, descriptor)
+
+    def scalar(self, data: Any, descriptor: Descriptor) -> Any:
+        head = descriptor[0]
+        if head == "any" or type(data) is SCALARS[head]:
+            return data
+        if head == "float" and type(data) is int:
+            return float(data)
+        if head == "bytes" and type(data) is str:
+            return self.bytes_of(data)
+        return refuse(data, descriptor)
+
+    def bytes_of(self, data: str) -> bytes:
+        found = from_base64(data)
+        if type(found) is not bytes:
+            raise Misfit(f"expected Bytes as base64, found {brief(data, 40)}")
+        return found
+
+    def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
+        """A part, reached by a name or a position."""
+        self.path.append(step)
+        built = self.build(data, descriptor)
+        self.path.pop()
+        return built
+
+    def items(self, data: Any, descriptor: Descriptor) -> list[Any]:
+        """The elements of an array of one type."""
+        if type(data) is not Array:
+            refuse(data, descriptor)
+        if set(map(type, data.items)) == {SCALARS.get(descriptor[1][0])}:
+            return list(data.items)
+        items = []
+        for position, item in enumerate(data.items):
+            # Without a call of `within`, for the same reason as the loop of `build`.
+            self.path.append(position)
+            items.append(self.build(item, descriptor[1]))
+            self.path.pop()
+        return items
+
+    def sequence(self, data: Any, descriptor: Descriptor) -> Any:
+        return SEQUENCES[descriptor[0]](self.items(data, descriptor))
+
+    def tuple_of(self, data: Any, descriptor: Descriptor) -> Any:
+        if type(data) is not Array or len(data.items) != len(descriptor[1]):
+            refuse(data, descriptor)
+        return tuple(self.parts(data.items, descriptor[1]))
+
+    def parts(self, data: list[Any], descriptors: tuple[Descriptor, ...]) -> list[Any]:
+        found = []
+        for position, descriptor in enumerate(descriptors):
+            found.append(self.within(position, data[position], descriptor))
+        return found
+
+    def union_member(self, data: Any, descriptor: Descriptor) -> Any:
+        return data if type(data) is str and data in descriptor[1] else refuse(data, descriptor)
+
+    def map_of(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = {}
+        for name, item in self.entries_of(data, descriptor).items():
+            key = self.map_key(name, descriptor[1])
+            entries[key_of(key)] = self.within(name, item, descriptor[2])
+        return Map(entries)
+
+    def entries_of(self, data: Any, descriptor: Descriptor) -> dict[str, Any]:
+        return data.items if type(data) is Map else refuse(data, descriptor)
+
+    def map_key(self, name: str, descriptor: Descriptor) -> Any:
+        """A key from its text in an object (L-5.1.7)."""
+        key: Any = name
+        if descriptor[0] == "int":
+            key = read_int(name)
+        elif descriptor[0] == "bool":
+            key = BOOL_KEYS.get(name)
+        elif descriptor[0] == "bytes":
+            key = self.bytes_of(name)
+        elif descriptor[0] == "union" and name not in descriptor[1]:
+            key = None
+        return refuse(name, descriptor) if key is None else key
+
+    def result_of(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = self.entries_of(data, descriptor)
+        if entries.keys() == {"ok"}:
+            return Ok(self.within("ok", entries["ok"], descriptor[1]))
+        if entries.keys() == {"err"}:
+            return Err(self.within("err", entries["err"], descriptor[2]))
+        raise Misfit(f'expected {type_text(descriptor)} as {{"ok": …}} or {{"err": …}}')
+
+    def range_of(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = self.entries_of(data, descriptor)
+        start = self.within("start", entries.get("start"), ("nilable", ("int",)))
+        end = self.within("end", entries.get("end"), ("nilable", ("int",)))
+        return RangeValue(start, end, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
+
+    def enum_of(self, data: Any, descriptor: Descriptor) -> Any:
+        """`{"variant": V, "data": d}` (L-5.1.9), or the name alone of a variant that holds nothing (L-5.1.21)."""
+        decl = self.types.enum_type(descriptor[1])
+        if type(data) is str:
+            number = decl.index.get(data)
+            if number is None or decl.variants[number].arity:
+                known = ", ".join(f'"{variant.name}"' for variant in decl.variants if not variant.arity)
+                raise Misfit(f"expected {type_text(descriptor)}{known and f' as one of {known}'}, found {brief(data, 40)}")
+            return EnumValue(decl, number, None)
+        entries = self.entries_of(data, descriptor)
+        name = entries.get("variant")
+        if type(name) is not str or name not in decl.index:
+            known = ", ".join(f'"{variant.name}"' for variant in decl.variants)
+            raise Misfit(f'expected {type_text(descriptor)} with "variant" one of {known}')
+        payload = self.payload(entries.get("data"), decl.variants[decl.index[name]])
+        return EnumValue(decl, decl.index[name], payload)
+
+    def payload(self, data: Any, variant: Any) -> Any:
+        if variant.fields:
+            entries = self.entries_of(data, ("map", ("string",), ("any",)))
+            fields = zip(variant.fields, variant.types, strict=True)
+            return tuple([self.within(f"data.{name}", entries.get(name), kind) for name, kind in fields])
+        if variant.arity == 0:
+            return None if data is None else refuse(data, ("nil",))
+        if variant.arity == 1:
+            return (self.within("data", data, variant.types[0]),)
+        return self.within("data", data, ("tuple", variant.types))
+
+    def struct_of(self, data: Any, descriptor: Descriptor) -> Any:
+        key = descriptor[1]
+        cls = RECORDS.get(key) or self.types.struct_class(key)
+        entries = self.entries_of(data, descriptor)
+        decl = cls.decl
+        found: list[Any] = []
+        missing = []
+        for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
+            default = self.defaults.get(f"{key}.{position}") if name not in entries else None
+            if default is not None:
+                missing.append((position, default))
+                found.append(None)
+            elif name not in entries and name in decl.hidden:
+                found.append(HIDDEN[kind[0]]())
+            elif name not in entries and kind[0] not in ABSENT:
+                raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
+            else:
+                self.path.append(name)
+                found.append(self.build(entries.get(name), kind))
+                self.path.pop()
+        struct = cls.of(found)
+        self.holes.extend((struct, position, default) for position, default in missing)
+        return struct
+
+
+SCALARS: dict[str, Any] = {
+    "any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None), "bytes": bytes,
+}  # fmt: skip
+ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
+# What a hidden field of a record holds where a text leaves it out, as the text of such a record does (L-5.1.17).
+HIDDEN: dict[str, Any] = {"int": int, "array": lambda: Array([]), "nilable": lambda: None}
+BOOL_KEYS = {"true": True, "false": False}
+SEQUENCES: dict[str, Any] = {
+    "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,
+}  # fmt: skip
+RULES: dict[str, Any] = {
+    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of,
+    "union": Builder.union_member, "map": Builder.map_of, "result": Builder.result_of,
+    "range": Builder.range_of, "enum": Builder.enum_of, "struct": Builder.struct_of, "schema": Builder.struct_of,
+    "record": Builder.struct_of, "prompt": lambda builder, data, _: builder.struct_of(data, ("record", "Prompt")),
+}  # fmt: skip

@@ -1,0 +1,156 @@
+"""Long JSON texts, read piece by piece, so that a run can look up between two (G-6.3).
+
+Hands on `LongText`. Python's reader takes each element within a window; a longer one is opened here. Must not know:
+values, faults.
+"""
+
+from __future__ import annotations
+
+from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
+
+from ..values.limits import limits
+from ..values.metering import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from json import JSONDecoder
+    from typing import Any
+
+
+WINDOW = 1 << 16  # characters that are read in one breath
+CUT = 3  # characters of a number that is cut off that may not be read as a part of it: `1e+`
+PACE = 256  # elements between two looks
+
+
+class LongText:
+    """`made` gives a value for plain data and its depth, `array` and `table` those of parts; ValueError for text that is no JSON,
+    or has too many items or levels."""
+
+    __slots__ = ("source", "scan", "made", "array", "table", "start", "window", "count")
+
+    def __init__(
+        self, source: str, decoder: JSONDecoder, made: Callable[[Any, int], Any],
+        array: Callable[[list[Any]], Any], table: Callable[[dict[str, Any]], Any],
+    ) -> None:  # fmt: skip
+        self.source = source
+        self.scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined]
+        self.made = made
+        self.array = array
+        self.table = table
+        self.start = 0
+        self.window = source[:WINDOW]
+        self.count = 0
+
+    def document(self) -> Any:
+        value, at = self.element(self.blank(0), 0)
+        if self.blank(at) != len(self.source):
+            raise ValueError("text after the value")
+        return value
+
+    def blank(self, at: int) -> int:
+        """Behind the white space."""
+        found = WHITESPACE.match(self.source, at)
+        return at if found is None else found.end()
+
+    def sign(self, at: int) -> str:
+        return self.source[at : at + 1]
+
+    def element(self, at: int, depth: int) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
+        self.count += 1
+        if self.count % PACE == 0:
+            look()
+        offset = at - self.start
+        if 0 <= offset < len(self.window):
+            found = self.scanned(offset)
+            if found is not None:
+                return self.made(found[0], depth), found[1] + self.start
+        if offset:
+            self.start, self.window = at, self.source[at : at + WINDOW]
+            look()
+            found = self.scanned(0)
+            if found is not None:
+                return self.made(found[0], depth), found[1] + at
+        if depth < limits.nesting:
+            if self.sign(at) == "[":
+                return self.elements(at, depth + 1)
+            if self.sign(at) == "{":
+                return self.entries(at, depth + 1)
+        data, end = self.scan(self.source, at)
+        return self.made(data, depth), end
+
+    def scanned(self, offset: int) -> tuple[Any, int] | None:
+        """What the window has whole at an offset; a number at its end may go on behind it."""
+        try:
+            found = self.scan(self.window, offset)
+        except (ValueError, StopIteration):
+            return None
+        last = self.start + len(self.window) >= len(self.source)
+        return found if last or found[1] + CUT < len(self.window) else None
+
+    def stretch(self, at: int) -> tuple[list[Any], int] | None:
+        """Elements of an array up to the last comma of the window, if these are whole ones, and where they end."""
+        if not self.start <= at < self.start + WINDOW // 2:
+            self.start, self.window = at, self.source[at : at + WINDOW]
+        look()
+        comma = self.window.rfind(",", at - self.start)
+        if comma < 0 or self.sign(at) in "[{":
+            return None
+        text = f"[{self.window[at - self.start : comma]}]"
+        try:
+            data, end = self.scan(text, 0)
+        except (ValueError, StopIteration):
+            return None
+        return (data, self.start + comma) if end == len(text) and data else None
+
+    def elements(self, at: int, depth: int) -> tuple[Any, int]:
+        items: list[Any] = []
+        at = self.blank(at + 1)
+        if self.sign(at) == "]":
+            return self.array(items), at + 1
+        flat = True
+        while True:
+            found = self.stretch(at) if flat else None
+            if found is None:
+                flat = False
+                value, at = self.element(at, depth)
+                items.append(value)
+            else:
+                items += [self.made(data, depth) for data in found[0]]
+                at = found[1]
+            at = self.behind(at, "]", len(items))
+            if at < 0:
+                return self.array(items), -at
+            at = self.blank(at)
+
+    def entries(self, at: int, depth: int) -> tuple[Any, int]:
+        parts: dict[str, Any] = {}
+        at = self.blank(at + 1)
+        if self.sign(at) == "}":
+            return self.table(parts), at + 1
+        count = 0
+        while True:
+            if self.sign(at) != '"':
+                raise ValueError("expected a key")
+            key, at = scanstring(self.source, at + 1, True)
+            at = self.blank(at)
+            if self.sign(at) != ":":
+                raise ValueError("expected a colon")
+            parts[key], at = self.element(self.blank(at + 1), depth)
+            count += 1
+            at = self.behind(at, "}", count)
+            if at < 0:
+                return self.table(parts), -at
+            at = self.blank(at)
+
+    def behind(self, at: int, closing: str, count: int) -> int:
+        """Behind the comma, or less than 0: behind the closing bracket."""
+        at = self.blank(at)
+        if count > limits.items:
+            raise ValueError("too many items")
+        if self.sign(at) == closing:
+            return -at - 1
+        if self.sign(at) != ",":
+            raise ValueError("expected a comma")
+        return at + 1

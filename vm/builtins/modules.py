@@ -1,0 +1,115 @@
+"""The standard library `std::` as rows of the built-in table, by modules of the library (L-7).
+
+Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row`. A module is loaded when the first program names it: its
+rows then stand in `registry.STD`. Must not know: who performs the effects its rows name.
+"""
+
+from __future__ import annotations
+
+from .registry import ASSOCIATED, FUNCTIONS, METHODS, STD, Row, lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+STD_PREFIX = "std::"
+STD_MODULES = (
+    "budget", "call", "collections", "crypto", "csv", "date", "encoding", "env", "fmt", "fs", "http", "io", "json", "log", "math",
+    "prompt", "regex", "string", "time", "url", "usage",
+)  # fmt: skip
+LIBRARY_MODULES = ("tools",)  # of which only the text of the library itself may call functions
+FILES = {  # the module of this package with the rows of each module of the library
+    **dict.fromkeys(("budget", "call", "crypto", "env", "fs", "http", "io", "log", "time", "tools", "usage"), "host"),
+    **{name: name for name in ("csv", "date", "json", "regex", "url")},
+    "collections": "maps", "encoding": "bytes", "fmt": "formats", "math": "numbers", "prompt": "formats", "string": "strings",
+}
+# Types that a module offers besides its functions, under the names the language knows them by.
+STD_TYPES: dict[str, tuple[str, ...]] = {
+    "budget": ("BudgetLeft",),
+    "collections": ("Set", "Queue", "Stack"),
+    "http": ("HttpResponse",),
+    "regex": ("RegexMatch",),
+    "usage": ("ModelUsage",),
+    "url": ("Url",),
+    "date": ("DateTime",),
+}
+
+
+def std_module(module: str) -> dict[str, Row]:
+    """The functions of `std::module` by name; empty for a module that does not exist."""
+    if module not in (*STD_MODULES, *LIBRARY_MODULES):
+        return {}
+    from importlib import import_module
+
+    import_module(f".{FILES[module]}", __package__)
+    return {name: row for (owner, name), row in STD.items() if owner == module}
+
+
+def std_row(module: str, name: str) -> Row | None:
+    """The function `std::module::name`."""
+    return STD.get((module, name)) or std_module(module).get(name)
+
+
+# ----------------------------------------------------------------
+# Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function) and
+# ("std::module", function).
+#
+# Hands on `row_of` and `performed_row`, with `ARITY` and `PERFORMED`, the verifier's tables of their argument counts. Rows are
+# parsed only when asked for.
+
+
+def row_of(receiver: str, name: str) -> Row | None:
+    """The row an image may call with CALL_BUILTIN: one with a Python body."""
+    row = _row(receiver, name)
+    return row if row is not None and row.body is not None else None
+
+
+def performed_row(receiver: str, name: str) -> Row | None:
+    """The row an image may call with CALL_HOST: one of an effect."""
+    row = _row(receiver, name)
+    return row if row is not None and row.kind == "effect" else None
+
+
+def _row(receiver: str, name: str) -> Row | None:
+    if receiver.startswith(STD_PREFIX):
+        return std_row(receiver.removeprefix(STD_PREFIX), name)
+    if receiver:
+        return lookup(receiver, name) or ASSOCIATED.get((receiver, name))
+    return FUNCTIONS.get(name)
+
+
+def takes_receiver(receiver: str, name: str) -> bool:
+    return bool(receiver) and not receiver.startswith(STD_PREFIX) and lookup(receiver, name) is not None
+
+
+def methods_named(name: str) -> Iterator[tuple[str, Row]]:
+    """(receiver kind, row) of every method of that name."""
+    for (receiver, method), row in METHODS.items():
+        if method == name:
+            yield receiver, row
+
+
+class Arity(dict[tuple[str, str], int]):
+    """Arguments of a built-in that `find` knows, receiver included; an entry is made when it is first asked for."""
+
+    def __init__(self, find: Callable[[str, str], Row | None]) -> None:
+        super().__init__()
+        self.find = find
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, tuple) and self.find(*key) is not None
+
+    def __missing__(self, key: tuple[str, str]) -> int:
+        row = self.find(*key)
+        if row is None:
+            raise KeyError(key)
+        self[key] = len(row.parameters) + takes_receiver(*key) + row.takes_schema
+        return self[key]
+
+    def get(self, key: tuple[str, str], default: int = 0) -> int:  # type: ignore[override]
+        return self[key] if key in self else default  # noqa: SIM401 -- `get` itself
+
+
+ARITY = Arity(row_of)
+PERFORMED = Arity(performed_row)

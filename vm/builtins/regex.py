@@ -1,0 +1,154 @@
+"""`std::regex` (L-7.10). The engine is loaded with the first pattern."""
+
+from __future__ import annotations
+
+from ..values.containers import Array
+from ..values.errors import make_error
+from ..values.limits import check_items, check_string_size, join, utf8_size
+from ..values.metering import LARGE, STRIDE, look, paced, spend
+from ..values.objects import NONE, Err, Ok, RegexMatch, Some
+from .registry import std, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..regex.matcher import Regex
+
+
+EVERY = 256  # matches between two looks
+
+
+def _failed(pattern: str, message: str) -> Err:
+    return Err(make_error("RegexError", None, {"message": message, "pattern": pattern}))
+
+
+def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | Err:
+    """What `action` gives for the pattern, as a Result."""
+    from ..regex.matcher import BudgetSpent, compile_pattern
+    from ..regex.syntax import PatternError
+
+    text(pattern)
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    try:
+        return Ok(action(compile_pattern(pattern)))
+    except PatternError as error:
+        return _failed(pattern, f"{error.reason} at offset {error.at} of the pattern")
+    except BudgetSpent:
+        return _failed(pattern, "the pattern takes too many steps on this text")
+
+
+def _groups(found: list[int], s: str) -> list[Any]:
+    """The whole match and the groups, None for those that took no part."""
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in pairs]
+
+
+def _match(found: list[int], s: str) -> Any:
+    return RegexMatch.of((s[found[0] : found[1]], found[0], found[1], Array(_groups(found, s)[1:])))
+
+
+@std("regex", "is_match(pattern: String, s: String) -> Result<Bool, RegexError>", clause="L-7.10.1", linear=True)
+def is_match(pattern: Any, s: Any) -> Ok | Err:
+    """Whether the pattern matches somewhere in the text."""
+    return _with_pattern(pattern, s, lambda regex: regex.is_match(s))
+
+
+@std("regex", "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>", clause="L-7.10.2", linear=True)
+def find(pattern: Any, s: Any) -> Ok | Err:
+    """The first match."""
+
+    def action(regex: Regex) -> Any:
+        found = regex.find(s)
+        return NONE if found is None else Some(_match(found, s))
+
+    return _with_pattern(pattern, s, action)
+
+
+@std("regex", "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>", clause="L-7.10.2", linear=True)
+def find_all(pattern: Any, s: Any) -> Ok | Err:
+    """All matches from left to right, not overlapping."""
+
+    def action(regex: Regex) -> Array:
+        matches = []
+        for found in paced(regex.find_all(s), EVERY):
+            matches.append(_match(found, s))
+            check_items(len(matches))
+        return Array(matches)
+
+    return _with_pattern(pattern, s, action)
+
+
+@std(
+    "regex", "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>", clause="L-7.10.3",
+    linear=True,
+)  # fmt: skip
+def captures(pattern: Any, s: Any) -> Ok | Err:
+    """The whole first match, then its groups, None for those that took no part."""
+
+    def action(regex: Regex) -> Any:
+        found = regex.find(s)
+        return NONE if found is None else Some(Array(_groups(found, s)))
+
+    return _with_pattern(pattern, s, action)
+
+
+@std("regex", "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>", clause="L-7.10.4", linear=True)
+def replace(pattern: Any, s: Any, replacement: Any) -> Ok | Err:
+    """All matches replaced; `$1`, `$<name>` and `$$` in the replacement are a group, a named group and a dollar sign."""
+    text(replacement)
+    return _with_pattern(pattern, s, lambda regex: _replaced(regex, s, _pieces(replacement, regex)))
+
+
+def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
+    parts = []
+    done = size = 0
+    every = pieces if len(pieces) < LARGE else None
+    for found in paced(regex.find_all(s), EVERY):
+        parts.append(s[done : found[0]])
+        for piece in every or paced(pieces):
+            if type(piece) is int:
+                piece = s[found[2 * piece] : found[2 * piece + 1]] if found[2 * piece + 1] >= 0 else ""
+            parts.append(piece)
+            size += utf8_size(piece)
+            if every is None:
+                check_string_size(size)
+        check_string_size(size)
+        done = found[1]
+    return join("", [*parts, s[done:]])
+
+
+def _pieces(replacement: str, regex: Regex) -> list[Any]:
+    """A replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
+    pieces: list[Any] = []
+    longest = max(64, *map(len, regex.names), 0) + 4  # of a reference; a far `>` must not cost a look for each `$`
+    at = 0
+    while True:
+        if len(pieces) % STRIDE == 0:
+            look()
+        dollar = replacement.find("$", at)
+        if dollar < 0:
+            return [*pieces, replacement[at:]]
+        piece, length = _reference(replacement[dollar + 1 : dollar + longest], regex)
+        pieces += (replacement[at:dollar], piece)
+        at = dollar + 1 + length
+
+
+def _reference(rest: str, regex: Regex) -> tuple[Any, int]:
+    """What a `$` stands for by what follows it, and how much of that belongs to it."""
+    from ..regex.syntax import PatternError
+
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    if digits:
+        number = int(rest[: min(digits, 9)])
+        if number > regex.groups:
+            raise PatternError(f"no group {rest[:digits]} for `${rest[:digits]}`: {regex.groups} groups", 0)
+        return number, digits
+    name, closing, _ = rest[1:].partition(">")
+    if rest[:1] == "<" and closing:
+        if name not in regex.names:
+            raise PatternError(f"no group `{name}` for `$<{name}>`", 0)
+        return regex.names[name], len(name) + 2
+    return "$", int(rest[:1] == "$")

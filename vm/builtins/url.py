@@ -1,0 +1,209 @@
+"""`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It looks nothing up and reaches nobody."""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..values import long_text
+from ..values.containers import Array, Map
+from ..values.errors import make_error
+from ..values.limits import check_items, check_string_size
+from ..values.metering import BLOCK, LARGE, look, paced, spend
+from ..values.objects import Err, NoneOption, Ok, Some, Url
+from ..values.text import brief, display
+from .registry import integer, std, table, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+LONGEST = 65_536  # of what is an address, as in `std::http` (L-7.2)
+
+
+def _fault(reason: str, at: int, source: str) -> Err:
+    message = f"{reason} at character {at + 1}"
+    return Err(make_error("ParseError", None, {"message": message, "input": source[:200], "column": at + 1}))
+
+
+@std("url", "parse(s: String) -> Result<Url, ParseError>", clause="L-7.13.1")
+def parse(s: Any) -> Ok | Err:
+    """The parts of an absolute URL; what is percent-encoded in them stays so."""
+    from urllib.parse import urlsplit
+
+    if len(text(s)) > LONGEST:
+        return _fault(f"a URL of {len(s)} characters; {LONGEST} are allowed", LONGEST, s[:200])
+    at = next((at for at, sign in enumerate(s) if sign <= " " or sign in "\x7f\\<>\"{}|^`"), None)
+    if at is not None:
+        return _fault(f"`{s[at]}` stands in no URL", at, s)
+    at = _bad_escape(s)
+    if at is not None:
+        return _fault("a `%` without two hexadecimal digits", at, s)
+    scheme = s.partition(":")[0]
+    if ":" not in s or not _is_scheme(scheme):
+        return _fault("no scheme such as `https:`", 0, s)
+    try:
+        parts = urlsplit(s)
+        port = parts.port
+        host = parts.hostname
+    except ValueError as error:
+        return _fault(str(error).lower(), len(scheme) + 1, s)
+    user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
+    query = parts.query if "?" in s.partition("#")[0] else None
+    fragment = parts.fragment if "#" in s else None
+    return Ok(Url.of((parts.scheme, user, host or "", port, parts.path, query, fragment)))
+
+
+def _is_scheme(s: str) -> bool:
+    return s.isascii() and s[:1].isalpha() and all(c.isalnum() or c in "+-." for c in s)
+
+
+def _bad_escape(s: str) -> int | None:
+    """The position of the first `%` without its two digits."""
+    import re
+
+    bad = re.compile("%(?![0-9a-fA-F]{2})")
+    for start in range(0, len(s), BLOCK):
+        look()
+        found = bad.search(s, start, start + BLOCK + 2)
+        if found is not None and found.start() < start + BLOCK:
+            return found.start()
+    return None
+
+
+@std(
+    "url", 'build(scheme: String, host: String, path: String = "", query: Map<String, Any> = {}, port: Int? = nil, '
+    'fragment: String = "") -> String', clause="L-7.13.2", linear=True,
+)  # fmt: skip
+def build(scheme: Any, host: Any, path: Any, query: Any, port: Any, fragment: Any) -> str:
+    """A URL of its parts, each encoded as its place asks; the path is given plain, with `/` between its segments."""
+    if not 0 < len(text(scheme)) <= LONGEST or not _is_scheme(scheme):
+        raise Panic("P013", f"no scheme of a URL: {brief(scheme)}")
+    if not 0 < len(text(host)) <= LONGEST or any(c <= " " or c in "/?#@\\%" for c in host):
+        raise Panic("P013", f"no host of a URL: {brief(host)}")
+    if port is not None and not 0 < integer(port) < 65_536:
+        raise Panic("P013", f"no port: {port}")
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    whole = f"{scheme.lower()}://{name}" + ("" if port is None else f":{port}")
+    segments = encoded(text(path), "/")
+    whole += segments if not segments or segments.startswith("/") else f"/{segments}"
+    pairs = _pairs(query)
+    whole += f"?{pairs}" if pairs else ""
+    whole += f"#{encoded(text(fragment), '')}" if fragment else ""
+    check_string_size(len(whole))
+    return whole
+
+
+@std("url", "join(base: String, reference: String) -> String", clause="L-7.13.3")
+def join_function(base: Any, reference: Any) -> str:
+    """Where a reference that stands at the base leads."""
+    from urllib.parse import urljoin
+
+    for part in (base, reference):
+        if len(text(part)) > LONGEST:
+            raise Panic("P013", f"a URL of {len(part)} characters; {LONGEST} are allowed")
+    try:
+        return str(urljoin(base, reference))
+    except ValueError as error:
+        raise Panic("P013", f"no URL: {brief(base)} with {brief(reference)}: {str(error).lower()}") from None
+
+
+@std("url", "encode(s: String) -> String", clause="L-7.13.4", linear=True)
+def encode(s: Any) -> str:
+    """Percent-encoded, for one segment of a path or one part of a query; letters, digits and `-._~` stay."""
+    return encoded(text(s), "")
+
+
+def encoded(s: str, also: str) -> str:
+    from urllib.parse import quote
+
+    if len(s) >= LARGE:
+        spend(len(s))
+    made = quote(s, safe=also) if len(s) <= BLOCK else long_text.mapped(s, lambda block: quote(block, safe=also))
+    check_string_size(len(made))
+    return made
+
+
+@std("url", "decode(s: String) -> Result<String, ParseError>", clause="L-7.13.4", linear=True)
+def decode(s: Any) -> Ok | Err:
+    """What is percent-encoded, as text; a `+` stays one."""
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    return _decoded(s, s)
+
+
+def _decoded(part: str, whole: str, start: int = 0) -> Ok | Err:
+    at = _bad_escape(part)
+    if at is not None:
+        return _fault("a `%` without two hexadecimal digits", start + at, whole)
+    try:
+        return Ok(b"".join(map(_bytes_of, _blocks(part))).decode())
+    except UnicodeDecodeError:
+        return _fault("percent-encoded bytes that are not UTF-8", start, whole)
+
+
+def _bytes_of(part: str) -> bytes:
+    from urllib.parse import unquote_to_bytes
+
+    look()
+    return unquote_to_bytes(part)
+
+
+def _blocks(s: str) -> Iterator[str]:
+    """None ends inside of what is percent-encoded."""
+    start = 0
+    while start < len(s):
+        end = start + BLOCK
+        escape = s.rfind("%", end - 2, end)
+        end = end if escape < 0 else escape
+        yield s[start:end]
+        start = end
+
+
+@std("url", "query(parts: Map<String, Any>) -> String", clause="L-7.13.5", linear=True)
+def query_function(parts: Any) -> str:
+    """`a=1&b=x%20y`: the Display texts of the values; an Array gives a pair for each element, an absent value none."""
+    return _pairs(parts)
+
+
+def _pairs(parts: Any) -> str:
+    pairs = []
+    size = 0
+    for name, value in table(parts).items():
+        for one in paced(value.items) if type(value) is Array else [value]:
+            one = one.value if type(one) is Some else one
+            if one is None or type(one) is NoneOption:
+                continue
+            pairs.append(f"{encoded(text(name), '')}={encoded(display(one), '')}")
+            size += len(pairs[-1]) + 1
+            check_string_size(size)
+    return "&".join(pairs)
+
+
+@std("url", "parse_query(s: String) -> Result<Array<(String, String)>, ParseError>", clause="L-7.13.6", linear=True)
+def parse_query(s: Any) -> Ok | Err:
+    """The pairs of a query in order, decoded, a `+` as a blank; a part without `=` has the value `""`."""
+    if len(text(s)) >= LARGE:
+        spend(len(s))
+    found = []
+    query = s.removeprefix("?")
+    at = len(s) - len(query)
+    for parts in long_text.pieces(query, "&"):
+        for part in paced(parts):
+            name, _, value = part.partition("=")
+            pair = [_decoded(name.replace("+", " "), s, at), _decoded(value.replace("+", " "), s, at + len(name) + 1)]
+            for one in pair:
+                if type(one) is Err:
+                    return one
+            if part:
+                found.append(tuple([one.value for one in pair]))
+                check_items(len(found))
+            at += len(part) + 1
+    return Ok(Array(found))
+
+
+@std("url", "query_map(s: String) -> Result<Map<String, String>, ParseError>", clause="L-7.13.6", linear=True)
+def query_map(s: Any) -> Ok | Err:
+    """The same as a Map; of equal names the last counts."""
+    pairs = parse_query(s)
+    return pairs if type(pairs) is Err else Ok(Map(dict(pairs.value.items)))

@@ -1,0 +1,362 @@
+"""An image as bytes: magic and version, one msgpack value, SHA-256 of both (V-3.1).
+
+`encode` gives equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would
+not have written, and allocates nothing before it knows how much. Hands on also `content_hash`. Must not know: what
+code means.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import accumulate
+
+import msgpack
+
+from . import fields, shape
+from . import operands as k
+from .image import DEFAULT, FORMAT, STD_VERSION, Image, ImageError, Limits
+from .opcodes import OPCODE_SET_VERSION, OPCODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from typing import Any
+
+
+# ----------------------------------------------------------------
+# SHA-256 without OpenSSL, which hashlib sets up as a whole: that costs a start more than the hash of an image (V-8.6).
+#
+# Hands on `sha256` as hashlib has it.
+
+try:
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256 as sha256
+    else:
+        from _sha256 import sha256 as sha256  # type: ignore[import-not-found, unused-ignore]
+except ImportError:  # of another Python
+    from hashlib import sha256 as sha256
+
+
+# ----------------------------------------------------------------
+# A walk over the headers of a msgpack value before any of it is built (G-2.5, G-3.3).
+#
+# A few bytes can claim gigabytes, and a byte can become a hundred; this walk refuses both, so that what msgpack then
+# allocates is bounded by the file. Hands on `survey`.
+
+# What a header byte begins: fixed size, length-prefixed bytes, an array, a map, or nothing legal here.
+_FIXED, _BYTES, _ARRAY, _MAP, _ILLEGAL = range(5)
+
+
+def _heads() -> tuple[tuple[int, int, int], ...]:
+    """Per header byte (form, bytes of the length field, size or count if there is no such field)."""
+    heads = [(_FIXED, 0, 0)] * 256
+    heads[0x80:0x90] = [(_MAP, 0, n) for n in range(16)]
+    heads[0x90:0xA0] = [(_ARRAY, 0, n) for n in range(16)]
+    heads[0xA0:0xC0] = [(_FIXED, 0, n) for n in range(32)]
+    heads[0xC1] = (_ILLEGAL, 0, 0)
+    heads[0xC4:0xC7] = [(_BYTES, n, 0) for n in (1, 2, 4)]
+    heads[0xC7:0xCA] = [(_ILLEGAL, 0, 0)] * 3
+    heads[0xCA:0xD4] = [(_FIXED, 0, n) for n in (4, 8, 1, 2, 4, 8, 1, 2, 4, 8)]
+    heads[0xD4:0xD9] = [(_ILLEGAL, 0, 0)] * 5
+    heads[0xD9:0xDC] = [(_BYTES, n, 0) for n in (1, 2, 4)]
+    heads[0xDC:0xE0] = [(_ARRAY, 2, 0), (_ARRAY, 4, 0), (_MAP, 2, 0), (_MAP, 4, 0)]
+    return tuple(heads)
+
+
+_HEADS = _heads()
+
+# What a value costs in memory beside its bytes, at most: an object and its place; an empty array; an entry of a map.
+_VALUE, _ARRAY_COST, _MAP_COST = 64, 72, 240
+FREE = 32 << 20
+
+
+def survey(data: bytes, nesting: int, free: int = FREE) -> None:
+    """ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, cheap to build: of no more bytes
+    than twice its own and `free`."""
+    at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
+    open_counts: list[int] = []  # values still to come in each open array or map
+    left, heads = 1, _HEADS
+    while True:
+        while left == 0:
+            if not open_counts:
+                if at != end:
+                    raise ImageError("V006", f"{end - at} bytes follow the value")
+                return
+            left = open_counts.pop()
+        if at >= end:
+            raise ImageError("V006", "the value is cut off")
+        form, prefix, size = heads[data[at]]
+        at += 1
+        if prefix:
+            size = int.from_bytes(data[at : at + prefix], "big")
+            at += prefix
+        left -= 1
+        cost += _VALUE
+        if form <= _BYTES:
+            at += size
+        elif form == _ILLEGAL:
+            raise ImageError("V006", f"byte {at - 1}: a kind of value that no image holds")
+        else:
+            open_counts.append(left)
+            left = size if form == _ARRAY else 2 * size
+            cost += _ARRAY_COST if form == _ARRAY else _MAP_COST
+            if left > end - at:
+                raise ImageError("V006", f"byte {at}: {left} values claimed, {end - at} bytes left")
+            if len(open_counts) > nesting:
+                raise ImageError("V006", f"byte {at}: values nest deeper than {nesting}")
+        if cost > most or at > end:
+            raise ImageError("V006", f"byte {at}: the value is " + ("cut off" if at > end else "too costly to decode"))
+
+
+# ----------------------------------------------------------------
+
+MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
+_HEAD = len(MAGIC) + len(FORMAT)
+_HASH = sha256().digest_size
+_FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments: around data whose nesting is limited
+
+
+def encode(image: Image) -> bytes:
+    """The bytes of an image; ImageError V008 for one that `decode` would not take back."""
+    try:
+        payload = _pack(shape.lower(image))
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ImageError("V008", f"the image cannot be encoded: {error}") from None
+    _read(payload, DEFAULT)
+    body = MAGIC + bytes(FORMAT) + payload
+    digest: bytes = sha256(body).digest()
+    return body + digest
+
+
+def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
+    """The image in `data`, or ImageError V001 to V008. `pinned`: hashes that alone the host trusts (G-1.2)."""
+    _check_frame(data, limits)
+    if pinned is not None and content_hash(data) not in pinned:
+        raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
+    value = _read(data[_HEAD:-_HASH], limits)
+    image = shape.build(value)
+    _check_versions(image, data)
+    return image
+
+
+def content_hash(data: bytes) -> str:
+    """The identity of an encoded image: its SHA-256 in hexadecimal digits."""
+    return data[-_HASH:].hex()
+
+
+def _check_frame(data: bytes, limits: Limits) -> None:
+    if len(data) > limits.file:
+        raise ImageError("V001", f"the file has {len(data)} bytes, the limit is {limits.file}")
+    if len(data) <= _HEAD + _HASH:
+        raise ImageError("V001", f"a file of {len(data)} bytes holds no image")
+    if data[: len(MAGIC)] != MAGIC:
+        raise ImageError("V002", "the file is no Concerto image")
+    major, minor = data[len(MAGIC) : _HEAD]
+    if major != FORMAT[0] or minor > FORMAT[1]:
+        raise _skew("image format", f"{major}.{minor}", f"{FORMAT[0]}.{FORMAT[1]}")
+    if sha256(memoryview(data)[:-_HASH]).digest() != data[-_HASH:]:
+        raise ImageError("V004", "the image is damaged: its hash does not fit its content")
+
+
+def _skew(what: str, needed: object, present: object) -> ImageError:
+    return ImageError("V003", f"image needs Concerto {what} {needed}; this is {present}")
+
+
+def _read(payload: bytes, limits: Limits) -> list[Any]:
+    """The checked data in a payload: V006 to V008."""
+    survey(payload, limits.nesting + _FRAME_NESTING)
+    value = _unpack(payload)
+    if _pack(value) != payload:
+        raise ImageError("V007", "the image is not in canonical form")
+    shape.check_sections(value, limits)
+    return value  # type: ignore[no-any-return]
+
+
+def _unpack(payload: bytes) -> Any:
+    """Every bound is explicit (G-3.3); `survey` has set tighter ones already."""
+    size = len(payload)
+    try:
+        return msgpack.unpackb(
+            payload,
+            raw=False,
+            use_list=True,
+            strict_map_key=True,
+            max_str_len=size,
+            max_bin_len=size,
+            max_array_len=size,
+            max_map_len=size,
+            max_ext_len=0,
+        )
+    except (ValueError, msgpack.UnpackException) as error:
+        raise ImageError("V006", f"the image cannot be decoded: {error}") from None
+
+
+def _pack(value: Any) -> bytes:
+    return msgpack.packb(value, use_bin_type=True)  # type: ignore[no-any-return]
+
+
+def _check_versions(image: Image, data: bytes) -> None:
+    """The versions in the header: an older standard library is served, another opcode set is not (numbers follow the
+    table)."""
+    header = image.header
+    if header.format != list(data[len(MAGIC) : _HEAD]):
+        raise ImageError("V008", "header.format: it differs from the version at the head of the file")
+    if header.opcodes != OPCODE_SET_VERSION:
+        raise _skew("opcode set", header.opcodes, OPCODE_SET_VERSION)
+    if header.std > STD_VERSION:
+        raise _skew("standard library", header.std, STD_VERSION)
+
+
+# ----------------------------------------------------------------
+# Code bytes to instructions and back: one byte opcode, its operand as unsigned LEB128 (V-3.3).
+#
+# Hands on `instructions` and `encode_instructions`. Refuses unknown opcodes (V101) and malformed operands (V102);
+# whether an operand means anything is the verifier's question.
+
+if TYPE_CHECKING:
+    Instruction = tuple[int, int, int, int]  # offset, opcode number, operand (0 without one), offset of the next
+
+HAS_OPERAND = tuple(op.kind is not k.NONE for op in OPCODES)
+IS_LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
+
+
+def instructions(code: bytes) -> list[Instruction]:
+    """All instructions in order; ImageError V101 or V102 with the offset."""
+    found, fault = scan(code, len(code))
+    if fault is not None:
+        raise fault
+    ends = [offset for offset, _, _ in found[1:]] + [len(code)]
+    return [(*instruction, end) for instruction, end in zip(found, ends, strict=False)]
+
+
+def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError | None]:
+    """(offset, opcode number, operand) up to the first fault, and that fault: V101, V102, or V126 for more than `most`
+    instructions."""
+    found: list[tuple[int, int, int]] = []
+    add = found.append
+    at, end, known, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
+    crowded = end > most  # else there cannot be too many
+    while at < end:
+        number = code[at]
+        if number >= known:
+            return found, ImageError("V101", f"offset {at}: no opcode has the number {number}")
+        if crowded and len(found) >= most:
+            return found, ImageError("V126", f"offset {at}: there are too many instructions")
+        if not has_operand[number]:
+            add((at, number, 0))
+            at += 1
+        elif at + 1 < end and code[at + 1] < 0x80:  # nearly all operands are one byte
+            add((at, number, code[at + 1]))
+            at += 2
+        else:
+            try:
+                operand, following = fields.read(code, at + 1)
+            except ValueError as error:
+                return found, ImageError("V102", f"offset {at}: {OPCODES[number].name}: {error}")
+            add((at, number, operand))
+            at = following
+    return found, None
+
+
+def encode_instructions(
+    program: Sequence[tuple[int, int]], guess: dict[int, int] | None = None
+) -> tuple[bytes, list[int]]:
+    """(code, offset of each instruction and of the end). A label operand is the index of its target instruction;
+    `guess` gives offsets to assume first for some of those indexes. Labels begin as short as possible and grow until
+    they fit."""
+    offsets = _settle(program, dict(guess or ()))
+    out = bytearray()
+    add, has_operand, is_label = out.append, HAS_OPERAND, IS_LABEL
+    for number, operand in program:
+        add(number)
+        if has_operand[number]:
+            written = offsets[operand] if is_label[number] else operand
+            if 0 <= written < 0x80:
+                add(written)
+            else:
+                fields.append(out, written)
+    return bytes(out), offsets
+
+
+def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[int]:
+    """Offsets under which every label has the width of its target's offset; widths only grow, so this ends."""
+    has_operand, is_label, width = HAS_OPERAND, IS_LABEL, fields.width
+    widths = [
+        1 if not has_operand[number] else 2 if operand < 0x80 else 1 + width(operand) for number, operand in program
+    ]
+    jumps = [(index, operand) for index, (number, operand) in enumerate(program) if is_label[number]]
+    for index, target in jumps:
+        widths[index] = 1 + width(guess.get(target, 0)) if guess else 2
+    while True:
+        offsets = [0, *accumulate(widths)]
+        narrow = [
+            (index, target) for index, target in jumps if offsets[target] >= 0x80 and widths[index] < 1 + width(offsets[target])
+        ]
+        if not narrow:
+            break
+        for index, target in narrow:
+            widths[index] = 1 + width(offsets[target])
+    if guess and any(widths[index] > 1 + width(offsets[target]) for index, target in jumps):
+        return _settle(program, {})  # the guess was too long for what the program has become
+    return offsets
+
+
+# ----------------------------------------------------------------
+# The line table of a function: from a code offset to file, line and column (V-3.3, V122).
+#
+# A run is `offset delta, line word, [file,] column`, each one LEB128 number; the line word is the zigzag line delta,
+# doubled, and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the
+# next run's offset. Hands on `encode_lines`, `decode_lines`, `position_at`.
+
+if TYPE_CHECKING:
+    Position = tuple[int, int, int]  # file, line, column
+    Run = tuple[int, int, int, int]  # offset, file, line, column
+
+
+def encode_lines(runs: Iterable[Run]) -> bytes:
+    """Runs in ascending order of offset; one that repeats its predecessor's position is left out."""
+    numbers: list[int] = []
+    at, last_file, last_line, last_column = 0, -1, 0, 0
+    for offset, file, line, column in runs:
+        if column == last_column and line == last_line and file == last_file:
+            continue
+        if offset < at or (numbers and offset == at):
+            raise ValueError(f"line table: offset {offset} after {at}")
+        word = fields.zigzag(line - last_line) * 2
+        numbers += (offset - at, word, column) if file == last_file else (offset - at, word + 1, file, column)
+        at, last_file, last_line, last_column = offset, file, line, column
+    return fields.write_all(numbers)
+
+
+def walk_lines(lines: bytes) -> Iterator[Run]:
+    """The runs one by one; ValueError for a malformed table, at the run concerned."""
+    numbers = fields.read_all(lines)
+    next_, end = 0, len(numbers)
+    at = line = 0
+    file = -1
+    while next_ < end:
+        at += numbers[next_]
+        word = numbers[next_ + 1] if next_ + 1 < end else 0
+        next_ += 2
+        if word & 1:
+            file = numbers[next_] if next_ < end else -1
+            next_ += 1
+        line += -((word >> 1) + 1) // 2 if word & 2 else word >> 2
+        if file < 0 or line < 0 or next_ >= end:
+            raise ValueError("line table: a run is cut off, or without file or line")
+        yield at, file, line, numbers[next_]
+        next_ += 1
+
+
+def decode_lines(lines: bytes) -> list[Run]:
+    return list(walk_lines(lines))
+
+
+def position_at(lines: bytes, offset: int) -> Position:
+    """(file, line, column) of the instruction at or around `offset`; (0, 0, 0) before the first run."""
+    found = (0, 0, 0)
+    for at, file, line, column in walk_lines(lines):
+        if at > offset:
+            break
+        found = (file, line, column)
+    return found

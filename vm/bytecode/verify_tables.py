@@ -1,0 +1,542 @@
+"""Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
+
+Hands on `check_tables` and `check_function_tables`. Must not know: stack depths, paths.
+"""
+
+from __future__ import annotations
+
+from ..schema import arguments_form, bare_name, plain_form, strict_form
+from . import image as i
+from .encoding import walk_lines
+from .image import is_identifier, is_path, is_unicode
+from .rules import Code, Scope, place, refuse
+from .shape import DECLARED, default_functions, inner_functions, inner_types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .image import Image, Schema
+
+
+def check_tables(scope: Scope) -> None:
+    """Everything outside of functions."""
+    for check in (_types, _constants, _declarations, _entries):
+        check(scope)
+
+
+def _types(scope: Scope) -> None:
+    types = scope.image.types
+    functions = scope.image.functions
+    for index, descriptor in enumerate(types):
+        for number in inner_functions(descriptor):
+            if number >= len(functions):
+                refuse("V106", f"type {index}", f"it names function {number} of {len(functions)}")
+            elif functions[number].captures or not functions[number].params:
+                refuse("V105", f"type {index}", f"`{functions[number].name}` captures cells or takes no receiver")
+        for number in default_functions(descriptor):
+            if number >= len(functions):
+                refuse("V106", f"type {index}", f"a default of it is function {number} of {len(functions)}")
+            elif functions[number].captures or functions[number].params:
+                refuse("V119", f"type {index}", f"the default `{functions[number].name}` captures cells or takes parameters")
+        for inner in inner_types(descriptor):
+            if inner >= len(types):
+                refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")
+        _type_names(f"type {index}", descriptor)
+    _acyclic(types)
+
+
+def _type_names(at: str, descriptor: list[Any]) -> None:
+    head = descriptor[0]
+    if head in DECLARED:
+        _name(at, descriptor[1])
+        for entry in descriptor[2] if head != "trait" else ():
+            _identifier(at, entry[0])
+            if head == "enum":
+                _parts(at, entry)
+    elif head in ("record", "error", "handle"):
+        for part in descriptor[1:]:
+            _name(at, part)
+    elif head == "union":
+        for member in descriptor[1]:
+            _text(at, member)
+
+
+def _parts(at: str, variant: list[Any]) -> None:
+    """The parts of a struct variant all have names, those of others none."""
+    names = variant[2:]
+    _identifiers(at, names)
+    if names and len(names) != len(variant[1]):
+        refuse("V107", at, f"variant {variant[0]} has {len(variant[1])} parts and {len(names)} names")
+
+
+def _acyclic(types: list[Any]) -> None:
+    """A type without a name that holds itself has no end: walks from each, stopping at declared types."""
+    done = [descriptor[0] in DECLARED for descriptor in types]
+    for start in range(len(types)):
+        walk = [(start, iter(() if done[start] else inner_types(types[start])))]
+        path = {start}
+        while walk:
+            index, rest = walk[-1]
+            inner = next((t for t in rest if t < len(types) and not done[t]), None)
+            if inner is None:
+                done[index] = True
+                path.discard(index)
+                walk.pop()
+            elif inner in path:
+                refuse("V107", f"type {index}", f"it holds itself through type {inner}")
+                return
+            else:
+                path.add(inner)
+                walk.append((inner, inner_types(types[inner])))
+
+
+def _constants(scope: Scope) -> None:
+    traits = {descriptor[1] for descriptor in scope.image.types if descriptor[0] == "trait"}
+    for index, (kind, value) in enumerate(scope.image.constants):
+        at = f"constant {index}"
+        if kind == i.K_STRING:
+            _text(at, value)
+        elif kind == i.K_METHOD:
+            trait, _, method = value[0].rpartition("::")
+            _identifiers(at, [method, *value[2:]])
+            if trait and trait not in traits:
+                refuse("V107", at, f"there is no trait {trait!r}")
+            if len(value) - 2 > value[1]:
+                refuse("V119", at, f"{len(value) - 2} named arguments of {value[1]}")
+        elif kind == i.K_BUILTIN:
+            _builtin(at, *value)
+        elif kind == i.K_ERROR:
+            _identifiers(at, [part for part in value if part is not None])
+        elif kind == i.K_VARIANT:
+            _variant(scope, at, *value)
+        elif kind == i.K_CONFIG:
+            _config(scope, at, *value)
+
+
+def _builtin(at: str, receiver: str, name: str) -> None:
+    """The receiver is a type, a module of the library, or nothing."""
+    if receiver:
+        _name(at, receiver)
+    _identifier(at, name)
+
+
+def _variant(scope: Scope, at: str, type_index: int, variant: int) -> None:
+    types = scope.image.types
+    if type_index >= len(types) or types[type_index][0] != "enum":
+        refuse("V107", at, f"type {type_index} is no enum")
+    elif variant >= len(types[type_index][2]):
+        refuse("V107", at, f"type {type_index} has {len(types[type_index][2])} variants")
+
+
+def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None:
+    if section not in ("models", "tools", "memories") or entry >= scope.sizes[section]:
+        refuse("V108", at, f"there is no entry {entry} of `{section}` to configure")
+    _identifiers(at, [field])
+
+
+def _declarations(scope: Scope) -> None:
+    image = scope.image
+    stores = [*image.memories, *image.hashmaps, *image.ledgers]
+    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores]
+    named += [*image.agents, *image.pipelines, *image.mcp, *image.contexts]
+    for entry in named:
+        _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
+    for index, schema in enumerate(image.schemas):
+        if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
+            refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
+        for number in schema.validators:
+            if number >= len(image.functions):
+                refuse("V106", f"schema {index}", f"there is no function {number}")
+            elif image.functions[number].captures or scope.parameters[number] != 1:
+                refuse("V119", f"schema {index}", f"validator {number} is no function of one value")
+    for index, store in enumerate(image.hashmaps):
+        if max(store.key, store.value) >= len(image.types):
+            refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
+        if store.shape is not None and (not _is_object(store.shape) or len(store.shape[3]) != 2):
+            refuse("V119", f"hashmap {index}", "its shape is no object of a key and its value")
+    for index, memory in enumerate(image.memories):
+        _check_of(image, index, memory)
+        if memory.context is not None and memory.context >= len(image.contexts):
+            refuse("V108", f"memory {index}", f"there is no context {memory.context}")
+    for index, context in enumerate(image.contexts):
+        _context(scope, f"context {index}", context)
+    for index, pipeline in enumerate(image.pipelines):
+        _pipeline(scope, f"pipeline {index}", pipeline)
+    for index, model in enumerate(image.models):
+        if model.computed is not None:
+            _entry(image, f"model {index}", model.computed)
+        for number in i.memories_of(model):
+            if number >= len(image.memories):
+                refuse("V108", f"model {index}", f"there is no memory {number}")
+            elif keyed(image, number):
+                refuse("V119", f"model {index}", f"memory {number} has keys: a model has none for it")
+        for section, number, _ in model.tools:
+            if section not in OFFERING or number >= scope.sizes[section]:
+                refuse("V108", f"model {index}", f"there is no entry {number} of `{section}` with tools")
+            if section == "memories" and keyed(image, number):
+                refuse("V119", f"model {index}", f"memory {number} has keys: it is no log with tools")
+            if section == "hashmaps" and image.hashmaps[number].shape is None:
+                refuse("V119", f"model {index}", f"hashmap {number} has no shape for tools")
+    for index, entry in enumerate(image.tools):
+        _tool(scope, f"tool {index}", entry)
+    for index, server in enumerate(image.mcp):
+        for name, wire, _, shape, result in server.methods:
+            _identifier(f"mcp {index}", name)
+            _text(f"mcp {index}", wire)
+            if not _is_object(shape) or not _is_object(result) or len(result[3]) != 1:
+                refuse("V119", f"mcp {index}", f"arguments or result of `{name}` have no shape")
+
+
+def keyed(image: i.Image, number: int) -> bool:
+    """Whether a memory, or the one it shows, has `.per(…)`."""
+    return bool(i.log_of(image.memories, image.memories[number]).steps.get("keys"))
+
+
+def _check_of(image: i.Image, index: int, memory: i.Memory) -> None:
+    """A view leads to a log, through views that show units of it (M-9.15); one that shows only its summary has one (M-9.17)."""
+    seen = {index}
+    at = memory
+    while at.of is not None:
+        if at.of >= len(image.memories) or at.of in seen:
+            refuse("V108", f"memory {index}", f"there is no memory {at.of} with a log to show")
+        seen.add(at.of)
+        at = image.memories[at.of]
+        if at.of is not None and ("shape" in at.steps or "only" in at.steps):
+            refuse("V119", f"memory {index}", "the view it is of shows no units of a log")
+    if "only" in memory.steps and ("summary" not in memory.steps or "shape" in memory.steps):
+        refuse("V119", f"memory {index}", "`only` has a summary and nothing else to show")
+
+
+def _context(scope: Scope, at: str, context: i.Context) -> None:
+    """Its slots have types, and defaults without parameters; functions that use them exist (O-10.15)."""
+    image = scope.image
+    names = [slot[1] for slot in context.slots]
+    _identifiers(at, names)
+    if len(set(names)) < len(names):
+        refuse("V119", at, "two slots have one name")
+    for _, name, type_index, _, default, *was in context.slots:
+        if len(was) > 1 or was == [name]:
+            refuse("V119", at, f"the slot {name} has one name before, another one")
+        if type_index >= len(image.types):
+            refuse("V107", at, f"there is no type {type_index}")
+        if default is not None:
+            _entry(image, f"{at}, slot {name}", default)
+    for number, _, _, used in context.uses:
+        if number >= len(image.functions):
+            refuse("V106", at, f"there is no function {number}")
+        elif not set(used) <= set(names):
+            refuse("V108", at, "a function uses a slot that it does not have")
+
+
+OFFERING = ("tools", "mcp", "hashmaps", "ledgers", "memories")  # the sections whose entries offer tools to models
+
+
+def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
+    """Its state is a struct; a method takes the state, or nothing, and then what its shape lists (O-10.11)."""
+    if tool.state >= len(scope.fields) or scope.fields[tool.state] is None:
+        refuse("V107", at, f"type {tool.state} has no fields")
+    for name, number, wire, _, shape, *_ in tool.methods:
+        _identifier(at, name)
+        _text(at, wire)
+        if number >= len(scope.image.functions):
+            refuse("V106", at, f"there is no function {number}")
+        elif not _is_object(shape):
+            refuse("V119", at, f"the arguments of `{name}` have no shape")
+        elif scope.parameters[number] - len(shape[3]) not in (0, 1) or scope.image.functions[number].captures:
+            refuse("V119", at, f"`{name}` takes {scope.parameters[number]} parameters, its shape lists {len(shape[3])}")
+        elif not _gives_state(scope, scope.image.functions[number]):
+            refuse("V119", at, f"`{name}` changes its state and gives no pair of result and state")
+
+
+def _gives_state(scope: Scope, function: i.Function) -> bool:
+    """Whether a method with `mut self` has the result of one."""
+    types = scope.image.types
+    result = types[function.result] if function.result < len(types) else ["nil"]
+    return not function.flags & i.F_INOUT or (result[0] == "tuple" and len(result[1]) == 2)
+
+
+def _is_object(shape: Any) -> bool:
+    """Whether this is `["object", name, modes, fields]` with named fields."""
+    if type(shape) is not list or len(shape) != 4 or shape[0] != "object" or type(shape[3]) is not list:
+        return False
+    return all(type(field) is list and len(field) == 6 and type(field[0]) is str for field in shape[3])
+
+
+def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:
+    """Its types are there, and each stage has a function of one value or, an expression, of all values before it."""
+    functions = scope.image.functions
+    types = [pipeline.input, pipeline.output]
+    for number, (name, given, gives, decorators, function) in enumerate(pipeline.stages, 1):
+        _identifiers(at, [name, *(decorator for decorator, _ in decorators)])
+        types += [gives] if given is None else [given, gives]
+        if function >= len(functions):
+            refuse("V106", at, f"stage `{name}` is function {function} of {len(functions)}")
+        elif functions[function].captures:
+            refuse("V105", at, f"stage `{name}` captures cells")
+        elif scope.parameters[function] != (number if given is None else 1):
+            refuse("V119", at, f"stage `{name}` has a function of {scope.parameters[function]} parameters")
+    if max(types) >= len(scope.image.types):
+        refuse("V107", at, f"there is no type {max(types)}")
+
+
+def _entries(scope: Scope) -> None:
+    image = scope.image
+    entry = [] if image.header.entry is None else [image.header.entry]
+    for number in [*entry, *image.exports.init, *(test.function for test in image.tests)]:
+        _entry(image, "entry functions", number)
+    for name, number in image.exports.functions.items():
+        _name("exports", name)
+        if number >= len(image.functions):
+            refuse("V106", f"export `{name}`", f"there is no function {number}")
+        elif image.functions[number].captures:
+            refuse("V123", place(image.functions[number]), "it is exported and captures")
+
+
+def _entry(image: i.Image, at: str, number: int) -> None:
+    if number >= len(image.functions):
+        refuse("V106", at, f"there is no function {number}")
+    elif image.functions[number].params or image.functions[number].captures:
+        refuse("V123", place(image.functions[number]), "it is an entry and takes parameters or captures")
+
+
+# ---------------------------------------------------------------- names
+
+
+def _text(at: str, text: str) -> None:
+    if not is_unicode(text):
+        refuse("V125", at, f"{text!r} holds a lone surrogate")
+
+
+def _name(at: str, name: str) -> None:
+    if not is_path(name):
+        refuse("V125", at, f"{name!r} is no name")
+
+
+def _identifier(at: str, name: str) -> None:
+    if not is_identifier(name):
+        refuse("V125", at, f"{name!r} is no identifier")
+
+
+def _identifiers(at: str, names: Iterable[str]) -> None:
+    for name in names:
+        _identifier(at, name)
+
+
+# ---------------------------------------------------------------- the record of a function
+
+
+def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
+    """Everything in the record of a function but its instructions."""
+    if not is_path(function.name):
+        refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
+    for check in (_sizes, _parameters, _cells):
+        check(scope, function)
+    for check_code in (_handlers, _lines):
+        check_code(scope, function, code)
+
+
+def _sizes(scope: Scope, function: i.Function) -> None:
+    limits = scope.limits
+    for what, size, most in (
+        ("stack", function.stack, limits.stack),
+        ("locals", function.slots, limits.locals),
+        ("cells", function.cells, limits.locals),
+    ):
+        if size > most:
+            refuse("V112", place(function), f"{what}: {size} declared, the limit is {most}")
+
+
+def _parameters(scope: Scope, function: i.Function) -> None:
+    """A default is a function of the parameters before its own (L-5.9.1)."""
+    if len(function.params) > function.slots:
+        refuse("V104", place(function), f"{len(function.params)} parameters in {function.slots} locals")
+    for index, (name, type_index, default) in enumerate(function.params):
+        if not is_identifier(name):
+            refuse("V125", place(function), f"{name!r} is no identifier")
+        _type_index(scope, function, type_index)
+        if default is None:
+            continue
+        if default >= len(scope.parameters):
+            refuse("V106", place(function), f"the default of `{name}` is function {default}")
+        elif scope.parameters[default] != index or scope.image.functions[default].captures:
+            refuse("V119", place(function), f"the default of `{name}` takes {scope.parameters[default]} of {index}")
+    _type_index(scope, function, function.result)
+
+
+def _type_index(scope: Scope, function: i.Function, index: int) -> None:
+    if index >= scope.sizes["types"]:
+        refuse("V107", place(function), f"there is no type {index}")
+
+
+def _cells(scope: Scope, function: i.Function) -> None:
+    if len(function.captures) > function.cells:
+        refuse("V105", place(function), f"{len(function.captures)} captures in {function.cells} cells")
+    if function.flags & i.F_METHOD and (function.captures or not function.params):
+        refuse("V105", place(function), "it is a method and captures cells or takes no receiver")
+    if function.captures and not function.flags & i.F_CLOSURE:
+        refuse("V105", place(function), "it captures cells and is no closure")
+
+
+def _handlers(scope: Scope, function: i.Function, code: Code) -> None:
+    """Ranges that begin and end at instructions, inner before outer, never crossing."""
+    starts, end_of_code = code.index_of, len(function.code)
+    for start, end, target, depth in function.handlers:
+        at = place(function, f"handler {start}..{end}")
+        if start >= end or start not in starts or target not in starts or not (end in starts or end == end_of_code):
+            refuse("V117", at, "it does not lie on instructions of the function")
+        if depth >= function.stack:
+            refuse("V112", at, f"depth {depth} and an error exceed the declared stack of {function.stack}")
+    around: list[tuple[int, int]] = []  # (end, place in the list) of the ranges around the next one, innermost last
+    for order, (start, end, _, _) in sorted(enumerate(function.handlers), key=_outer_first):
+        while around and around[-1][0] <= start:
+            around.pop()
+        if around and (end > around[-1][0] or order > around[-1][1]):
+            refuse("V117", place(function, f"handler {start}..{end}"), "it crosses or follows an outer one")
+        around.append((end, order))
+
+
+def _outer_first(item: tuple[int, list[int]]) -> tuple[int, int, int]:
+    order, (start, end, _, _) = item
+    return start, -end, -order
+
+
+def _lines(scope: Scope, function: i.Function, code: Code) -> None:
+    files, starts = len(scope.image.source_map), code.index_of
+    last = -1
+    try:
+        for offset, file, _, _ in walk_lines(function.lines):
+            if offset <= last or offset not in starts or (last < 0 and offset > 0):
+                refuse("V122", place(function), f"line table: offset {offset} after {last}")
+            if file >= files:
+                refuse("V122", place(function), f"line table: file {file} of {files}")
+            last = offset
+    except ValueError as error:
+        refuse("V122", place(function), str(error))
+    if last < 0:
+        refuse("V122", place(function), "the line table is empty")
+
+
+# ----------------------------------------------------------------
+# Rules about schemas and the arguments of tools: a shape is a schema type (vm/schema.py) and agrees with the declared types its
+# values are made of (V107).
+#
+# Hands on `check_schemas` and `check_tools`.
+
+SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
+MODES = ("partial", "coerce")
+EFFECTS = ("pure", "idempotent", "once")  # what @effect says of a tool method (O-9.37)
+DEEPEST = 64
+
+
+class Breach(Exception):
+    """What is wrong with a shape."""
+
+
+def check_schemas(image: Image) -> None:
+    """ImageError V107 naming the schema and what does not fit."""
+    declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
+    for schema in image.schemas:
+        try:
+            _check_schema(schema, image, declared)
+        except Breach as breach:
+            refuse("V107", f"schema {schema.name}", str(breach))
+
+
+def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> None:
+    if type(schema.shape) is not list or schema.shape[:1] != ["object"]:
+        raise Breach("its shape is no object")
+    _check(schema.shape, declared, (), 0)
+    if image.types[schema.type : schema.type + 1] != [declared[bare_name(schema.shape[1])]]:
+        raise Breach("its shape has the name of another type")
+    if (schema.plain, schema.strict) != (plain_form(schema.shape), strict_form(schema.shape)):
+        raise Breach("its JSON Schemas are not those of its shape")
+
+
+def check_tools(image: Image) -> None:
+    """ImageError V107 naming the tool and what does not fit; that the arguments are an object is known (tables.py)."""
+    declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
+    for tool in image.tools:
+        for name, _, _, _, shape, schema, _, effect in tool.methods:
+            try:
+                if shape[2] != [] or any(not _is_field(field) for field in shape[3]):
+                    raise Breach("a malformed parameter")
+                for field in shape[3]:
+                    _check(field[1], declared, (), 0)
+                if schema != arguments_form(shape):
+                    raise Breach("its JSON Schema is not that of its arguments")
+                if effect is not None and effect not in EFFECTS:
+                    raise Breach(f"there is no class of effects {effect}")
+            except Breach as breach:
+                refuse("V107", f"tool {tool.name}, method {name}", str(breach))
+    for store in image.hashmaps:
+        for field in () if store.shape is None else store.shape[3]:
+            if not _is_field(field):
+                refuse("V107", f"hashmap {store.name}", "a malformed field")
+            try:
+                _check(field[1], declared, (), 0)
+            except Breach as breach:
+                refuse("V107", f"hashmap {store.name}", str(breach))
+    for server in image.mcp:
+        for name, _, _, shape, result in server.methods:
+            try:
+                for field in (*shape[3], *result[3]):
+                    if not _is_field(field):
+                        raise Breach("a malformed parameter")
+                    _check(field[1], declared, (), 0)
+            except Breach as breach:
+                refuse("V107", f"mcp {server.name}, method {name}", str(breach))
+
+
+def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
+    if type(shape) is not list or not shape or type(shape[0]) is not str or depth > DEEPEST:
+        raise Breach("a schema type expected")
+    tag = shape[0]
+    if tag in SCALARS and len(shape) == 1:
+        return
+    if tag in ("array", "map") and len(shape) == 2:
+        _check(shape[1], declared, around, depth + 1)
+    elif tag == "ref" and len(shape) == 2 and shape[1] in around:
+        return
+    elif tag == "enum" and len(shape) == 3:
+        _check_enum(shape, declared)
+    elif tag == "object" and len(shape) == 4:
+        _check_object(shape, declared, around, depth)
+    else:
+        raise Breach(f"no schema type has the form {tag}")
+
+
+def _check_enum(shape: list[Any], declared: dict[str, Any]) -> None:
+    _, texts, name = shape
+    if type(texts) is not list or not texts or not all(type(t) is str for t in texts):
+        raise Breach("an enum without texts")
+    if name is None:
+        return
+    entry = declared.get(name) if type(name) is str else None
+    if entry is None or entry[0] != "enum" or [v[0] for v in entry[2]] != texts:
+        raise Breach(f"no enum type {name} has these variants")
+
+
+def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
+    _, name, modes, fields = shape
+    entry = declared.get(bare_name(name)) if type(name) is str else None
+    if entry is None or entry[0] == "enum":
+        raise Breach(f"no struct or schema type is called {name}")
+    if type(modes) is not list or any(mode not in MODES for mode in modes):
+        raise Breach(f"{name} has an unknown mode")
+    if type(fields) is not list or any(not _is_field(field) for field in fields):
+        raise Breach(f"{name} has a malformed field")
+    if [field[0] for field in fields] != [field[0] for field in entry[2]]:
+        raise Breach(f"the fields of {name} differ from those of its type")
+    for field in fields:
+        _check(field[1], declared, (*around, name), depth + 1)
+
+
+def _is_field(field: Any) -> bool:
+    """[name, type, optional, has_default, default, description]"""
+    if type(field) is not list or len(field) != 6:
+        return False
+    name, _, optional, has_default, _, description = field
+    flags = type(optional) is bool and type(has_default) is bool
+    return type(name) is str and flags and (description is None or type(description) is str)

@@ -1,0 +1,312 @@
+"""`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
+
+By the receiver's class to a row of the built-in registry, then to its body, to a function written in the language, or to the
+handlers of handles. Hands on results, `Invoke` for a function the loop enters, `SUSPENDED` when an effect ends the slice.
+Must not know: the loop's variables, the host.
+"""
+
+from __future__ import annotations
+
+from ..builtins import KIND_OF, REQUIRED, lookup
+from ..panics import Panic
+from ..values import (
+    Closure,
+    EnumValue,
+    ErrorValue,
+    Map,
+    McpRef,
+    ModelRef,
+    Struct,
+    ToolRef,
+    check,
+    debug,
+    get_member,
+    make_error,
+    matches,
+    share,
+    typeof,
+)
+from ..values.errors import ancestors
+from ..values.types import plain_name
+from .methods_models import HANDLERS, PIPELINE_HANDLERS, server_use, tool_use
+from .methods_stores import HANDLERS as STORE_HANDLERS
+from .methods_stores import READS as STORE_READS
+from .methods_stores import SLOT_HANDLERS, is_quiet
+from .methods_stores import WRITES as STORE_WRITES
+from .tasks import SUSPENDED, Invoke
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..builtins import Row
+    from .effects import Running
+    from .linked import Code, Site
+    from .tasks import Task
+
+
+__all__ = [
+    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method", "method_entry",
+    "missing_value", "node_before", "not_fallible", "wrong_length",
+]  # fmt: skip
+
+
+def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
+
+    The loop holds this body itself: tools/loop_control.py copies it, a call of Python's own costs as much as the look-up."""
+    entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
+    return entry(machine, task, receiver, site, arguments)
+
+
+def method_entry(machine: Running, receiver: Any, site: Site) -> Any:
+    """What a site calls for receivers of this class, from now on. Panic P014 when they have no such method."""
+    entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    return entry
+
+
+def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
+    """What the site would call if that neither ends the slice nor needs the task; None if it may."""
+    entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
+    if entry is _varied_call:
+        entry = _found(machine, receiver, site)
+    if entry in SAFE:
+        return entry
+    return entry if entry in STORE_WRITES and is_quiet(machine, receiver) else None
+
+
+def find_method(machine: Running, receiver: Any, site: Site) -> Any:
+    """The calling function for this receiver class at this site."""
+    if site.trait:
+        return _program_call
+    if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef) and site.name in machine.program.implemented:
+        return _varied_call  # types with impls of their own share these classes
+    if type(receiver) in (ToolRef, McpRef):
+        return _tool_call  # other tools are of the same class
+    return _found(machine, receiver, site)
+
+
+def _varied_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+
+
+def _found(machine: Running, receiver: Any, site: Site) -> Any:
+    """What a method name means on this receiver: a method of the program, a built-in one, a field (L-3.10.3)."""
+    if program_method(machine, receiver, site) is not None:
+        return _program_call
+    kind = kind_of(receiver)
+    at = (kind, site.name)
+    handler = HANDLERS.get(at) or STORE_HANDLERS.get(at) or PIPELINE_HANDLERS.get(at) or SLOT_HANDLERS.get(at)
+    row = lookup(kind, site.name)
+    if handler is not None:
+        return handler
+    if row is None:
+        return _field_call
+    if row.source:
+        return _language_call
+    return _pure_call
+
+
+def program_method(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
+    """The method that an impl of the program gives this receiver, or None: its own one, then, unless there is a built-in one,
+    that of a trait (L-3.10.3). A site of a trait means that trait's."""
+    program, name = machine.program, site.name
+    if site.trait:
+        return _of_trait(machine, receiver, site, arguments)
+    for kind in kinds_of(receiver):
+        own = program.methods.get((kind, name))
+        if own is not None:
+            return own
+    row = lookup(kind_of(receiver), name)
+    if (row is not None and row.receiver != "Any") or (kind_of(receiver), name) in HANDLERS:
+        return None
+    return _of_trait(machine, receiver, site, arguments)
+
+
+def _of_trait(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None) -> Any:
+    for kind in kinds_of(receiver):
+        offers = machine.program.trait_methods.get((site.trait, kind, site.name), ())
+        if len(offers) > 1:
+            return _one_of(machine, receiver, site, list(offers), arguments)
+        for code in offers:
+            return code
+    return None
+
+
+def _one_of(machine: Running, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
+    """Among impls of one trait the arguments choose (L-3.10.3); without them, any of those that are alike."""
+    if len({code.label.rpartition("::")[0] for code in offers}) == 1 or site.trait:
+        if arguments is None and len({code.inout for code in offers}) == 1:
+            return offers[0]
+        fitting = [code for code in offers if arguments is not None and _takes(machine, code, site, arguments)]
+        if len(fitting) == 1:
+            return fitting[0]
+    raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
+
+
+def _takes(machine: Running, code: Any, site: Site, arguments: list[Any]) -> bool:
+    """Whether positional arguments are of the types of its parameters as they are."""
+    params = machine.program.image.functions[code.number].params[1:]
+    given = arguments[: len(arguments) - len(site.names)]
+    kinds = [machine.program.descriptors[type_] for _, type_, _ in params]
+    return len(given) <= len(kinds) and all(map(matches, given, kinds))
+
+
+def kinds_of(value: Any) -> Iterable[str]:
+    """The words under which the impls for a value are found, nearest first; an error has those of its family's parents too."""
+    if isinstance(value, (Struct, EnumValue)):
+        return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
+    if type(value) is ModelRef:
+        return (f"{value.name}.", "ModelRef")
+    if type(value) is ToolRef:
+        return (f"{value.name}@", "ToolRef")
+    if type(value) is tuple:
+        return (f"Tuple/{len(value)}",)
+    return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)
+
+
+def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    if (receiver.name, site.name) in machine.program.tool_methods:
+        return tool_use(machine, task, receiver, site, arguments)
+    if (receiver.name, site.name) in machine.program.server_methods:
+        return server_use(machine, task, receiver, site, arguments)
+    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+
+
+def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    code = program_method(machine, receiver, site, arguments)
+    if code is None:
+        raise Panic("P014", f"{typeof(receiver)} does not implement {plain_name(site.trait)}")
+    if code.inout:
+        raise Panic("P014", f"{typeof(receiver)}.{site.name} changes its receiver, which stands in no mutable place here")
+    code, placed = in_places(machine, code, site, arguments)
+    return Invoke(code, [share(receiver), *placed], ())
+
+
+def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
+    """Whether the call must store the receiver back."""
+    code = program_method(machine, receiver, site)
+    return code is not None and code.inout
+
+
+def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
+    """Run a method with `mut self`; it gives its result and the new receiver."""
+    code = program_method(machine, receiver, site, arguments)
+    if code is None or not code.inout:
+        raise no_such_member(receiver, site.name)
+    code, placed = in_places(machine, code, site, arguments)
+    return Invoke(code, [receiver, *placed], ())
+
+
+def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
+    """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit.
+    Behind `Any` each stands where the parameter's type is expected (L-3.3.3); those for a trait's method have been checked."""
+    names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
+    positional = len(arguments) - len(site.names)
+    placed = dict(zip(names, arguments[:positional], strict=False))
+    placed.update(zip(site.names, arguments[positional:], strict=True))
+    if len(placed) == len(arguments) and len(placed) < len(names):
+        code = machine.program.partial.get((code.label, frozenset(placed)), code)
+        names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
+    if len(arguments) != len(names) or sorted(placed) != sorted(names):
+        raise Panic("P015", f"{site.name} expects {len(names)} arguments, given {len(arguments)}")
+    if site.trait:
+        return code, [placed[name] for name in names]
+    params = machine.program.image.functions[code.number].params[1:]
+    return code, [check(placed[name], machine.program.descriptors[type_]) for name, type_, _ in params]
+
+
+def kind_of(value: Any) -> str:
+    """The receiver kind of the registry; declared types have none of their own."""
+    return KIND_OF.get(type(value), "Any")
+
+
+def _pure_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    row = lookup(kind_of(receiver), site.name)
+    assert row is not None
+    if row.mut and getattr(receiver, "shared", False):
+        raise Panic("P014", f"{typeof(receiver)}.{site.name} changes its receiver, which stands in no mutable place here")
+    return row.body(receiver, *fill(row, site, arguments))
+
+
+def _language_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    kind = kind_of(receiver)
+    row = lookup(kind, site.name)
+    code = machine.program.language_methods.get((kind, site.name))
+    if code is None or row is None or row.mut:
+        raise no_such_member(receiver, site.name)
+    return Invoke(code, [share(receiver), *fill(row, site, arguments)], ())
+
+
+def _field_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """A field or Map entry of function type (L-3.10.3)."""
+    member = get_member(receiver, site.name) if isinstance(receiver, (Map, Struct)) else None
+    if type(member) is not Closure:
+        raise no_such_member(receiver, site.name)
+    if site.names or member.function.argc != len(arguments):
+        raise bad_call(member, len(arguments))
+    return Invoke(member.function, arguments, member.cells)
+
+
+# What runs to its end by itself, or gives the frame that goes on.
+SAFE = frozenset((_program_call, _language_call, _pure_call, _field_call)) | STORE_READS
+
+
+def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
+    """Positional arguments for `row`: named ones put in their places, defaults supplied (P015 when they do not fit)."""
+    positional = len(arguments) - len(site.names)
+    given = dict(zip(site.names, arguments[positional:], strict=True))
+    filled = arguments[:positional]
+    for parameter in row.parameters[positional:]:
+        if parameter.name in given:
+            filled.append(given.pop(parameter.name))
+        elif parameter.default is not REQUIRED:
+            filled.append(parameter.default)
+    if given or len(filled) != len(row.parameters):
+        raise Panic("P015", f"{site.name} expects {len(row.parameters)} arguments, given {len(arguments)}")
+    return filled
+
+
+def no_such_member(receiver: Any, name: str) -> Panic:
+    return Panic("P014", f"{typeof(receiver)} has no method {name}")
+
+
+def bad_call(callee: Any, count: int) -> Panic:
+    if type(callee) is not Closure:
+        return Panic("P015", f"{typeof(callee)} is not a function")
+    return Panic("P015", f"the function expects {callee.function.argc} arguments, given {count}")
+
+
+def node_before(code: Code, following: Any, count: int) -> Any:
+    """The node `count` before `following`: of an opcode within a run that one node stands for."""
+    at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+    return code.nodes[at - count]
+
+
+def missing_value() -> Any:
+    return make_error("RuntimeError", None, ("missing value",))
+
+
+def not_fallible(value: Any) -> Panic:
+    return Panic("P007", f"expected Result or Option, found {typeof(value)}")
+
+
+def wrong_length(expected: int, value: Any) -> Panic:
+    return Panic("P010", f"array pattern: expected {expected} elements, found {len(value.items)}")
+
+
+# RuntimeError: a container that is changed while it is walked over; NameError: a variable that a branch over a kind left out.
+OF_VALUES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RuntimeError, NameError, StopIteration)
+
+
+def as_panic(error: BaseException) -> BaseException:
+    """What leaves the loop: panics and interrupts as they are; a Python error of a value of another kind, which only a typed
+    opcode in a foreign image can meet, as P007 (G-4.4)."""
+    if isinstance(error, RecursionError):
+        return Panic("P103", "value nested too deeply")
+    if isinstance(error, MemoryError):
+        return Panic("P103", "out of memory")
+    if isinstance(error, OF_VALUES):
+        return Panic("P007", "a value of another kind than its instruction expects")
+    return error

@@ -1,0 +1,239 @@
+"""What the machine asks of its host (V-6.3): effects as data, and the protocols of what the host hands in.
+
+The machine makes `Effect`s and the host answers them; nothing here performs anything. Must not know: providers, clocks, files.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    from ..values.types import Descriptor
+
+    class StoredMessage(Protocol):
+        role: str
+        content: Any
+        calls: Any
+        call_id: str | None
+
+    class Memory(Protocol):
+        """One volatile log: pure data, so calling it is no I/O."""
+
+        def append(self, role: str, content: str) -> None: ...
+        def messages(self) -> list[Any]: ...
+        def last(self, n: int) -> list[Any]: ...
+        def __len__(self) -> int: ...
+        def clear(self) -> None: ...
+
+    class Memories(Protocol):
+        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises; `must_wait`: what
+        is raised, before anything was done, by a method that has to wait for a store, a lock or a vector; `attended`: the names
+        of memories of which a method may have to; `computed`: gives what a function without parameters does, run to its end;
+        `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions change a slot of it in
+        turns."""
+
+        failure: Any
+        must_wait: Any
+        attended: frozenset[str]
+        computed: Any
+
+        def is_shared(self, ref: Any) -> bool: ...
+        def is_queued(self, ref: Any, slot: Any) -> bool: ...
+        def __getitem__(self, name: str) -> Memory: ...
+        def at(self, ref: Any) -> Memory: ...
+        def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
+        def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]: ...
+        def made(self, name: str, given: dict[str, Any], messages: Any) -> Any: ...
+        def initial_fact(self, name: str, arguments: list[Any]) -> None: ...
+        def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
+        def written(self, ref: Any, task: Any) -> Memory: ...
+        def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
+        def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
+        def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
+
+    class Running(Protocol):
+        """The part of the machine that methods of handles use."""
+
+        memories: Memories
+        stores: Any
+        program: Any
+
+        def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
+        def cancel_handle(self, task: Any, handle: Any) -> Any: ...
+        def close_stream(self, task: Any, stream: Any) -> Any: ...
+
+
+class Effect:
+    """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
+
+    `awaited`: the task continues only with `Machine.resume`. Kind `cancel` has a list of effects as its payload, which the host
+    stops performing, and ends, before it runs the machine again.
+    """
+
+    __slots__ = ("key", "kind", "payload", "awaited", "task")
+
+    def __init__(self, key: str, kind: str, payload: Any, awaited: bool, task: Any) -> None:
+        self.key = key
+        self.kind = kind
+        self.payload = payload
+        self.awaited = awaited
+        self.task = task
+
+    def __repr__(self) -> str:
+        return f"<effect {self.key} {self.kind}>"
+
+
+class EmitPayload:
+    """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
+    the wait for it; None leaves that to the host (O-5.26). `answer`: the descriptor of what it has to be, None for anything
+    (O-5.35)."""
+
+    __slots__ = ("channel", "value", "timeout_ms", "answer")
+
+    def __init__(self, channel: str, value: Any, timeout_ms: int | None = None, answer: Descriptor | None = None) -> None:
+        self.channel = channel
+        self.value = value
+        self.timeout_ms = timeout_ms
+        self.answer = answer
+
+
+class StoreFile:
+    """Effect `store`: the file of a persistent hashmap, to be written if `text` is not None, else to be read (O-5.12).
+
+    The answer is Ok(text), Ok(nil) for no such file or for a write, or Err of an FsError."""
+
+    __slots__ = ("store", "path", "text")
+
+    def __init__(self, store: str, path: str, text: str | None) -> None:
+        self.store = store
+        self.path = path
+        self.text = text
+
+
+class ModelCall:
+    """Effect `model`: execute, execute_with_schema, chat, stream or view on a model or builder.
+
+    `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
+    `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24); `turn`: `tokens` and
+    `meta` of with_memory, None for neither;
+    `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: handles of
+    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
+    the program gave them.
+    """
+
+    __slots__ = (
+        "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
+        "messages", "instance", "turn",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        model: str,
+        method: str,
+        prompt: str,
+        overrides: dict[str, Any],
+        memory: Any,
+        auto: bool,
+        context: Any,
+        schema: str | None,
+        retry_message: str | None,
+        tools: tuple[Any, ...] = (),
+        own_tools: bool = True,
+        messages: list[Any] | None = None,
+        instance: int = 0,
+        turn: tuple[int | None, Any] | None = None,
+    ) -> None:
+        self.model = model
+        self.method = method
+        self.prompt = prompt
+        self.overrides = overrides
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.schema = schema
+        self.retry_message = retry_message
+        self.tools = tools
+        self.own_tools = own_tools
+        self.messages = messages
+        self.instance = instance
+        self.turn = turn
+
+
+class ModelLife:
+    """Effect `model`: `spawn`, whose answer is the ModelRef of a new instance, or the `shutdown` of one (O-1.64, O-1.65)."""
+
+    __slots__ = ("model", "instance", "method")
+
+    def __init__(self, model: str, instance: int, method: str) -> None:
+        self.model = model
+        self.instance = instance
+        self.method = method
+
+
+class ServerUse:
+    """Effect `mcp`: a tool of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the declared
+    parameters, UNSET for one left out; or the Map that `call` was given."""
+
+    __slots__ = ("server", "method", "arguments")
+
+    def __init__(self, server: str, method: str, arguments: Any) -> None:
+        self.server = server
+        self.method = method
+        self.arguments = arguments
+
+
+class ToolUse:
+    """Effect `tool`: a method of a tool, called by the program itself (O-4.6). `arguments` in the order of the parameters, UNSET
+    where the default applies."""
+
+    __slots__ = ("tool", "method", "arguments")
+
+    def __init__(self, tool: str, method: str, arguments: list[Any]) -> None:
+        self.tool = tool
+        self.method = method
+        self.arguments = arguments
+
+
+class MemoryUse:
+    """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
+    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument are the values of key parts by name (M-7.3)."""
+
+    __slots__ = ("memory", "method", "arguments")
+
+    def __init__(self, memory: Any, method: str, arguments: list[Any]) -> None:
+        self.memory = memory
+        self.method = method
+        self.arguments = arguments
+
+
+class AgentCall:
+    """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
+
+    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`: as in ModelCall; `handlers`: those of `listen` as (type
+    of message, closure, name of the schema of its parameter or None), None for a call without.
+    """
+
+    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn")
+
+    def __init__(
+        self,
+        agent: str,
+        prompt: str,
+        memory: Any,
+        auto: bool,
+        context: Any,
+        schema: str | None,
+        retry_message: str | None,
+        handlers: list[tuple[str, Any, str | None]] | None = None,
+        turn: tuple[int | None, Any] | None = None,
+    ) -> None:
+        self.agent = agent
+        self.prompt = prompt
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.schema = schema
+        self.retry_message = retry_message
+        self.handlers = handlers
+        self.turn = turn

@@ -1,0 +1,455 @@
+"""From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
+
+Hands on `Program` and `Code`. Functions are linked when they are first called. A node is the list [opcode number of the loop,
+operand, next node, its marks in the loop's search tree]. Must not know: tasks, effects.
+"""
+
+from __future__ import annotations
+
+from ..builtins.modules import ARITY, PERFORMED, performed_row, row_of
+from ..bytecode import image as im
+from ..bytecode import operands as k
+from ..bytecode.encoding import content_hash, decode, position_at
+from ..bytecode.opcodes import OPCODES
+from ..bytecode.shape import MADE
+from ..bytecode.verify import verify
+from ..bytecode.verify_code import unplaced_returns
+from ..generated.loop import FUSED, NUMBERS, node
+from ..schema import DeclaredTypes
+from ..values import (
+    NONE,
+    AgentRef,
+    EnumType,
+    EnumValue,
+    HashMapRef,
+    KeyedRef,
+    LedgerRef,
+    McpRef,
+    MemoryRef,
+    ModelRef,
+    PipelineRef,
+    SchemaRef,
+    StructType,
+    ToolRef,
+    Variant,
+    make_struct_class,
+)
+from ..values.types import kind_of_type, plain_name
+from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
+from .methods_stores import linked_slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..bytecode.image import Image
+    from ..bytecode.verify import Verified
+
+
+# ----------------------------------------------------------------
+# Runs of linked opcodes that one node stands for (speed.md, 2).
+#
+# Hands on `fuse`.
+
+# Runs know one opcode that pushes what its linked operand is.
+_CONSTANTS = ("INT", "NIL", "TRUE", "FALSE", "NONE", "MODEL", "MEMORY", "SCHEMA", "TOOL")
+_NAMES = ["CONST" if op.name in _CONSTANTS else op.name for op in OPCODES]
+_HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
+
+
+def _lengths() -> dict[tuple[str, ...], tuple[int, ...]]:
+    """The lengths of the runs that become one node, longest first, by their first two opcodes."""
+    found: dict[tuple[str, ...], set[int]] = {}
+    for run in FUSED:
+        found.setdefault(run[:2], set()).add(len(run))
+    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+
+
+_LENGTHS = _lengths()
+
+
+def fuse(code: Code, nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
+    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. A run is entered at its first opcode
+    only, so the nodes inside are never reached; they stay in place for positions."""
+    names = [_NAMES[opcode] for opcode in opcodes]
+    lengths = _fewest(names, targets)
+    at = 0
+    while at < len(nodes):
+        length = lengths[at]
+        if length > 1:
+            number, fault = FUSED[tuple(names[at : at + length])]
+            operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
+            nodes[at][:] = node(number, operands, nodes[at + length - 1][2])
+            code.faults[at + length] = at + fault
+        at += length
+
+
+def _fewest(names: list[str], targets: set[int]) -> list[int]:
+    """The length of the run that begins at each opcode, 1 for none, if there are to be the fewest from there to the end."""
+    chosen = [1] * len(names)
+    left = [0] * (len(names) + 1)
+    for at in range(len(names) - 1, -1, -1):
+        left[at] = left[at + 1] + 1
+        for length in _LENGTHS.get(tuple(names[at : at + 2]), ()):
+            end = at + length
+            fits = end <= len(names) and tuple(names[at:end]) in FUSED and targets.isdisjoint(range(at + 1, end))
+            if fits and left[end] < left[at] - 1:
+                left[at], chosen[at] = left[end] + 1, length
+    return chosen
+
+
+# ----------------------------------------------------------------
+
+_COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
+_NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
+_LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
+
+
+class Program:
+    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state. `known`:
+    classes of declared types that programs of one session share, by declaration; it is added to."""
+
+    def __init__(self, verified: Verified, known: dict[Any, Any] | None = None) -> None:
+        image = verified.image
+        self.known = {} if known is None else known
+        self.verified = verified
+        self.image = image
+        self.types = [_nested(t) for t in image.types]
+        errors = {index for t in image.types if t[0] == "errors" for index in t[1]}
+        self.classes = [self._class_of(t, index in errors) for index, t in enumerate(image.types)]
+        self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
+        self.codes = [Code(self, n, f, self.begin) for n, f in enumerate(image.functions)]
+        self.constants = [self._constant(kind, value) for kind, value in image.constants]
+        self.models = [ModelRef(m.name) for m in image.models]
+        self.agents = [AgentRef(a.name) for a in image.agents]
+        self.memories = [_memory(image, m) for m in image.memories]
+        self.slots = linked_slots(image, self.descriptors, self.codes)
+        self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
+        self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
+        self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
+        self.schemas = [SchemaRef(s.name) for s in image.schemas]
+        self.tools = [ToolRef(t.name) for t in image.tools]
+        self.servers = [McpRef(m.name) for m in image.mcp]
+        self.server_methods = {(m.name, row[0]): tuple([f[0] for f in row[3][3]]) for m in image.mcp for row in m.methods}
+        self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
+        self.language_methods = self._language_methods()
+        self.methods = self._methods()
+        self.trait_methods = self._trait_methods()
+        self.implemented = {at[-1] for table in (self.methods, self.trait_methods) for at in table}  # method names of any impl
+        self.partial = self._partial()
+        self.uncounted: list[tuple[Code, LoopSite | None]] = []
+        self.translation: Any = None  # of vm/translate, once something is worth translating
+        # of the host, or None: `read()` gives what other processes have translated (V-7.2), `making(n)` hears of a part
+        self.kept: Any = None
+        self.content_hash: str | None = None  # of the file it was read from
+        self.layout: Any = None  # of vm/snapshot, once something is written or read
+        self.halt: list[Any] = node(NUMBERS["HALT"], None, None)
+        self._tables = self._operand_tables()
+
+    def begin(self, code: Code) -> list[Any]:
+        """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
+        return node(NUMBERS["LINK"], code, None)
+
+    def handle(self, section: str, number: int, scope: list[str]) -> Any:
+        """The handle of a declaration that offers tools, or of a scope of it."""
+        tables: dict[str, list[Any]] = {"tools": self.tools, "mcp": self.servers}
+        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers, memories=self.memories)
+        found = tables[section][number]
+        return type(found)(found.name, tuple(scope)) if scope else found
+
+    def is_fallible(self, code: Code) -> bool:
+        """Whether a function gives a Result."""
+        return bool(self.types[self.image.functions[code.number].result][0] == "result")
+
+    # ------------------------------------------------------------ tables
+
+    def _class_of(self, entry: Any, is_error: bool) -> Any:
+        """The value class or enum type of a declared type, else None."""
+        declaration = (_nested(entry), is_error)
+        if declaration not in self.known:
+            self.known[declaration] = self._new_class(entry, is_error)
+        return self.known[declaration]
+
+    def _new_class(self, entry: Any, is_error: bool) -> Any:
+        if entry[0] in ("struct", "schema"):
+            names = [field[0] for field in entry[2]]
+            return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1], is_error=is_error))
+        if entry[0] == "enum":
+            variants = [Variant(v[0], len(v[1]), tuple(v[2:])) for v in entry[2]]
+            return EnumType(plain_name(entry[1]), variants, key=entry[1], is_error=is_error)
+        return None
+
+    def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
+        """The nested descriptor the value functions take; a type inside itself is left as `any` at the second meeting."""
+        entry = self.image.types[number]
+        kind = entry[0]
+        if kind in ("struct", "schema", "enum"):
+            return (kind, entry[1])
+        if number in seen:
+            return ("any",)
+        inner = seen | {number}
+        if kind == "trait":
+            return (kind, entry[1], tuple(self._descriptor(row[0], inner) for row in entry[2]))
+        if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
+            return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
+        if kind == "tuple":
+            return (kind, tuple(self._descriptor(n, inner) for n in entry[1]))
+        if kind == "fn":
+            return (kind, tuple(self._descriptor(n, inner) for n in entry[1]), self._descriptor(entry[2], inner))
+        return _nested(entry)
+
+    def _constant(self, kind: int, value: Any) -> Any:
+        if kind == im.K_VARIANT:
+            return EnumValue(self.classes[value[0]], value[1], None)
+        if kind == im.K_METHOD:
+            return Site(value[0], value[1], tuple(value[2:]))
+        if kind == im.K_BUILTIN:
+            row = row_of(value[0], value[1])
+            if row is not None:
+                return row.body, ARITY[value[0], value[1]]
+            row = performed_row(value[0], value[1])
+            return None if row is None else HostFunction(row.effect, row.prepare, PERFORMED[value[0], value[1]])
+        if kind == im.K_ERROR:
+            return ErrorForm(value[0], value[1], tuple(value[2:]))
+        if kind == im.K_CONFIG:
+            return tuple(value)
+        return value
+
+    def _language_methods(self) -> dict[tuple[str, str], Code]:
+        """Methods written in the language are hidden functions named `Kind::method`."""
+        found = {}
+        for code in self.codes:
+            kind, _, name = code.label.partition("::")
+            if code.hidden and name:
+                found[kind, name] = code
+        return found
+
+    def _methods(self) -> dict[tuple[str, str], Code]:
+        """Methods of the program by type and name."""
+        found = {}
+        for code in self.codes:
+            if self.image.functions[code.number].flags & im.F_METHOD and not code.hidden:
+                kind, dot, name = code.label.rpartition(".")  # of a model
+                if not dot:
+                    kind, _, name = code.label.rpartition("::")
+                found[kind + dot, name] = code
+        return found
+
+    def _trait_methods(self) -> dict[tuple[str, str, str], dict[Code, None]]:
+        """Methods of impls of traits by trait, kind of receiver and name; under the trait "" those of all traits, for receivers
+        whose type is not known when compiling. More than one: what the program says does not choose among them."""
+        found: dict[tuple[str, str, str], dict[Code, None]] = {}
+        for entry in self.image.types:
+            for index, numbers in entry[2] if entry[0] == "trait" else ():
+                kind = kind_of_type(self.image.types[index])
+                for code in [self.codes[number] for number in numbers]:
+                    name = code.label.rpartition("::")[2]
+                    for trait in (entry[1], ""):
+                        found.setdefault((trait, kind, name), {})[code] = None
+        return found
+
+    def _partial(self) -> dict[tuple[str, frozenset[str]], Code]:
+        """Hidden methods `T::name::givenN`, which supply what they do not take, by `T::name` and the arguments they take."""
+        found = {}
+        for code in self.codes:
+            function = self.image.functions[code.number]
+            if function.flags & im.F_METHOD and code.hidden:
+                taken = frozenset([name for name, _, _ in function.params[1:]])
+                found[code.label.rpartition("::")[0], taken] = code
+        return found
+
+    # ------------------------------------------------------------ linking
+
+    def link(self, code: Code) -> list[Any]:
+        """The node a function is entered by; its nodes are built the first time."""
+        if code.nodes:
+            return code.entry
+        listing = self.verified.functions[code.number]
+        instructions = listing.instructions
+        at = listing.index_of
+        nodes: list[list[Any]] = [node(_NUMBER[number], operand, None) for _, number, operand in instructions]
+        for before, following in zip(nodes, nodes[1:], strict=False):
+            before[2] = following
+        costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
+        for i, (offset, number, operand) in enumerate(instructions):
+            nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
+        self._hook_loops(code, nodes, instructions, listing.depths, at)
+        unplaced = unplaced_returns(self.verified, code.number)
+        for i in unplaced:
+            nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
+        apart = self._targets(code, instructions, at) | unplaced
+        fuse(code, nodes, [number for _, number, _ in instructions], apart)
+        code.nodes = nodes
+        code.cost = costs[0]
+        code.entry = node(NUMBERS["ENTER"], code, nodes[0])
+        return code.entry
+
+    def untranslated(self, code: Code) -> None:
+        """A function stays with the interpreter."""
+        code.entry = code.nodes[0]
+
+    def leave_alone(self, code: Code, site: LoopSite | None = None) -> None:
+        """A machine has no use for the counting of a function's calls or of a loop's rounds."""
+        if site is None:
+            self.untranslated(code)
+        else:
+            site.unhook()
+        self.uncounted.append((code, site))
+
+    def count_again(self) -> None:
+        """Another machine has."""
+        for code, site in self.uncounted:
+            if site is None:
+                code.entry = node(NUMBERS["ENTER"], code, code.nodes[0])
+            else:
+                site.hook()
+        self.uncounted = []
+
+    def _hook_loops(self, code: Code, nodes: list[list[Any]], instructions: Any, depths: list[int], at: dict[int, int]) -> None:
+        """Back edges go to their loop's head through a node that counts them."""
+        sites: dict[int, list[Any]] = {}
+        records: dict[int, LoopSite] = {}
+        for index, (_, number, operand) in enumerate(instructions):
+            if OPCODES[number].name == "JUMP" and at[operand] <= index and depths[index] >= 0:
+                head = at[operand]
+                if head not in sites:
+                    site = LoopSite(code, head, depths[head], nodes[head], records)
+                    sites[head] = site.counting = node(NUMBERS["LOOP"], site, nodes[head])
+                nodes[index][1][0] = sites[head]
+                sites[head][1].jumps.append(nodes[index][1])
+
+    def _targets(self, code: Code, instructions: Any, at: dict[int, int]) -> set[int]:
+        """Indexes of the instructions that jumps and handlers go to."""
+        jumps = {at[operand] for _, number, operand in instructions if OPCODES[number].kind is k.LABEL}
+        return jumps | {at[handler[2]] for handler in self.image.functions[code.number].handlers}
+
+    def _operand(
+        self, code: Code, op: Any, operand: int, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
+    ) -> Any:
+        if op.kind is k.LABEL:
+            target = at[operand]
+            return [nodes[target], costs[target]] if op.name == "JUMP" else (nodes[target], costs[target])
+        if op.name in ("TRY", "THROW", "POP_TRY"):
+            return *self._handler(code, offset, depth, at, nodes, costs), code.way_by(at[offset])
+        if op.name == "ERR":
+            return code.way_by(at[offset])
+        return self._resolve(op, operand)
+
+    def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:
+        """The table that an operand of a kind is an index of."""
+        constants = (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG)
+        return {
+            **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes, k.MODEL: self.models, k.MEMORY: self.memories,
+            k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers, k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas,
+            k.TOOL: self.tools, k.AGENT: self.agents, k.MCP: self.servers,
+        }  # fmt: skip
+
+    def _resolve(self, op: Any, operand: int) -> Any:
+        kind = op.kind
+        if kind in self._tables:
+            return self._tables[kind][operand]
+        if kind is k.TYPE:
+            if op.name == "PARSE_AS":
+                return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
+            return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
+        if kind is k.NONE:
+            return _LITERALS.get(op.name)
+        return f"f{operand}" if kind is k.FIELD else operand
+
+    def _handler(
+        self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
+    ) -> tuple[Any, int, int, bool]:
+        """(handler node or None, its cost, values to drop beneath the error, None leaves as None)."""
+        for start, end, target, kept in self.image.functions[code.number].handlers:
+            if start <= offset < end:
+                index = at[target]
+                return nodes[index], costs[index], depth - 1 - kept, False
+        return None, 0, depth - 1, code.returns_option
+
+    # ------------------------------------------------------------ positions
+
+    def position(self, code: Code, following: Any) -> tuple[str, int, int]:
+        """(file, line, column) of the instruction before node `following`."""
+        return self._place(code, self._offset(code, following))
+
+    def _place(self, code: Code, offset: int) -> tuple[str, int, int]:
+        file, line, column = position_at(self.image.functions[code.number].lines, offset)
+        name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
+        return name, line, column
+
+    def locals_of(self, code: Code, following: Any, slots: list[Any], cells: list[Any]) -> dict[str, Any]:
+        """The variables that have a value at the instruction before node `following`, inner ones over outer ones of their name;
+        none for an image without their names (V-3.9)."""
+        if not self.image.names:
+            return {}
+        offset = self._offset(code, following)
+        found = {}
+        for name, place, start, end in self.image.names[code.number]:
+            if not start <= offset < end:
+                continue
+            if place < len(slots):
+                found[name] = slots[place]
+            elif cells[place - len(slots)] is not None:
+                found[name] = cells[place - len(slots)].value
+        return found
+
+    def _offset(self, code: Code, following: Any) -> int:
+        """Of the instruction before a node."""
+        return self.verified.functions[code.number].instructions[self.index_before(code, following)][0]
+
+    def index_before(self, code: Code, following: Any) -> int:
+        """Of the instruction before a node."""
+        if following is not None and following[0] in _COUNTING:
+            following = following[2]
+        index = next((i for i, one in enumerate(code.nodes) if one is following), len(code.nodes))
+        return code.faults.get(index, max(index - 1, 0))
+
+    def place_of(self, code: Code, index: int) -> tuple[str, int, int]:
+        """(file, line, column) of an instruction."""
+        return self._place(code, self.verified.functions[code.number].instructions[index][0])
+
+    def start_of(self, function: int) -> tuple[str, int, int] | None:
+        """Where the body of a function begins; None for an image without that."""
+        file, line, column = position_at(self.image.functions[function].lines, 0)
+        return (self.image.source_map[file][0], line, column) if line and file < len(self.image.source_map) else None
+
+
+def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
+    """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3). What memory values are made from is keyed by
+    their numbers and bounds (M-2.19)."""
+    base = im.log_of(image.memories, memory)
+    made = base.steps.get("made")
+    names = tuple(base.steps.get("keys", ())) if made is None else (MADE, *made)
+    return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
+
+
+def run_costs(flows: list[str]) -> list[int]:
+    """Fuel of the straight run that begins at each instruction: up to and including the next one that never falls through."""
+    costs = [0] * len(flows)
+    length = 0
+    for i in range(len(flows) - 1, -1, -1):
+        length = 1 if flows[i] in ("jump", "stop") else length + 1
+        costs[i] = length
+    return costs
+
+
+def _nested(value: Any) -> Any:
+    return tuple(_nested(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+# ----------------------------------------------------------------
+# From bytes to a program that can run: decode, verify, link; nothing skips a step (V-4.1, G-3.1).
+#
+# Hands on `Program`.
+
+
+def load_bytes(data: bytes) -> Program:
+    """Raises ImageError (V0xx, V1xx)."""
+    program = load_image(decode(data))
+    program.content_hash = content_hash(data)
+    return program
+
+
+def load_image(image: Image, known: dict[Any, Any] | None = None) -> Program:
+    """A program from an image of this process; it is verified like any other (G-4.1). `known`: as for `Program`."""
+    return Program(verify(image, ARITY, performed=PERFORMED), known)

@@ -1,0 +1,134 @@
+"""What linked code consists of: functions, call sites, error forms.
+
+Plain records, so that dispatch, tasks and the linker share them without knowing one another.
+"""
+
+from __future__ import annotations
+
+from ..bytecode import image as im
+from ..values.errors import is_family, make_error
+from ..values.objects import EnumValue, Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..values.objects import Way
+
+
+def is_error(value: Any) -> bool:
+    """Whether it is a struct or enum with `impl Error` (L-3.11.14)."""
+    return isinstance(value, (Struct, EnumValue)) and value.decl.is_error
+
+
+class Code:
+    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run; `home` is
+    its program, which a closure kept by a later program of the same session still needs."""
+
+    __slots__ = (
+        "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
+        "returns_option", "faults", "inout", "home", "hits",
+    )  # fmt: skip
+
+    def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
+        self.home = home
+        self.number = number
+        # an anonymous function displays as <fn> (L-5.1.15); traces call it by the name in the image
+        self.name = "" if function.flags & im.F_CLOSURE else function.name
+        self.label = function.name
+        self.argc = len(function.params)
+        self.blank: list[Any] = [None] * (function.slots - self.argc)
+        self.cell_count = function.cells
+        self.captures: list[int] = function.captures
+        self.entry = begin(self)
+        self.cost = 0
+        self.nodes: list[list[Any]] = []
+        self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail
+        self.hits = 0  # calls, while the interpreter runs it
+        self.hidden = bool(function.flags & im.F_HIDDEN)
+        self.inout = bool(function.flags & im.F_INOUT)
+        self.returns_option = bool(function.flags & im.F_OPTION)
+
+    def way_by(self, index: int) -> Way:
+        """The way of an error that an instruction makes; none in a function that traces leave out."""
+        return () if self.hidden else ((self, index),)
+
+
+class LoopSite:
+    """The operand of LOOP, to which back edges go as long as the loop may yet be translated: `head`, index of its first
+    instruction, `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to
+    otherwise, `all`: the sites of the function by their heads."""
+
+    __slots__ = ("code", "head", "depth", "target", "counting", "jumps", "hits", "all")
+
+    def __init__(self, code: Code, head: int, depth: int, target: list[Any], others: dict[int, LoopSite]) -> None:
+        self.code = code
+        self.head = head
+        self.depth = depth
+        self.target = target
+        self.counting: list[Any] = []  # the node LOOP
+        self.jumps: list[list[Any]] = []
+        self.hits = 0
+        self.all = others
+        others[head] = self
+
+    def unhook(self) -> None:
+        """The loop stays with the interpreter."""
+        for jump in self.jumps:
+            jump[0] = self.target
+
+    def hook(self) -> None:
+        for jump in self.jumps:
+            jump[0] = self.counting
+
+
+class Site:
+    """A dynamic call: name, argument count, names of trailing named arguments, and per receiver class what it calls. `trait`: the
+    trait whose method it is, "" for any."""
+
+    __slots__ = ("name", "trait", "argc", "names", "cache")
+
+    def __init__(self, name: str, argc: int, names: tuple[str, ...]) -> None:
+        self.trait, _, self.name = name.rpartition("::")
+        self.argc = argc
+        self.names = names
+        self.cache: dict[type, Any] = {}
+
+
+class HostFunction:
+    """The operand of CALL_HOST: the effect it makes, and what makes its payload of the arguments."""
+
+    __slots__ = ("effect", "prepare", "argc")
+
+    def __init__(self, effect: str, prepare: Any, argc: int) -> None:
+        self.effect = effect
+        self.prepare = prepare
+        self.argc = argc
+
+
+class ErrorForm:
+    """The operand of ERROR and IS_ERROR: a family, a variant or None, the fields after the message."""
+
+    __slots__ = ("family", "variant", "fields", "count")
+
+    def __init__(self, family: str, variant: str | None, fields: tuple[str, ...]) -> None:
+        self.family = family
+        self.variant = variant
+        self.fields = fields
+        self.count = 1 + len(fields)
+
+    def make(self, values: list[Any]) -> Any:
+        """An error of this form from its message (nil: the default one) and the fields."""
+        fields = dict(zip(self.fields, values[1:], strict=True))
+        if values[0] is not None:
+            return make_error(self.family, self.variant, {"message": values[0], **fields})
+        return make_error(self.family, self.variant, fields) if fields else make_error(self.family, self.variant)
+
+    def matches(self, value: Any) -> bool:
+        found = getattr(value, "family", None)
+        if found is None:  # a type with `impl Error` (L-3.11.15)
+            return self.family == "Error" and self.variant is None and is_error(value)
+        if not is_family(found, self.family):
+            return False
+        return self.variant is None or value.variant == self.variant

@@ -1,0 +1,414 @@
+"""The machine: runs tasks of one program cooperatively and hands effects to its host (V-6).
+
+Sans-I/O: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)` continues a task. Limits are
+fuel, call depth, tasks at work and the size of Strings (G-6.1). Must not know: providers, files, clocks, asyncio.
+"""
+
+from __future__ import annotations
+
+from ..generated.loop import NUMBERS
+from ..generated.loop import run as run_loop
+from ..panics import Panic
+from ..values import Err, display, share, typeof
+from ..values.limits import LONGEST_STRING, limits
+from ..values.metering import exchange
+from ..values.text import json_fits
+from ..values.ways import begun
+from .effects import Effect, EmitPayload
+from .scheduler import Scheduler
+from .stores import Stores
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..values.objects import Way
+    from .effects import Memories
+    from .link import Program
+    from .linked import Code, LoopSite
+    from .scheduler import HostCall
+    from .tasks import Task
+    from .weight import MemoryGauge
+
+    MakeTier = Callable[["Machine", bool], Any]  # for a machine, and whether fuel is counted in it
+
+CHUNK = 2_000  # fuel handed to the loop at a time; between chunks the run looks whether it is to stop
+UNLIMITED = 1 << 62
+CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
+LARGEST_PAYLOAD = 1 << 20
+LARGEST_MEMORY = 1 << 30
+TRY = NUMBERS["TRY"]
+SMALL = frozenset({int, float, bool, type(None)})
+
+
+def checked_emit(channel: Any, payload: Any, timeout: Any, answer: Any = None) -> EmitPayload:
+    """What may leave: a payload of at most 1 MiB of JSON (G-6.1)."""
+    if type(channel) is not str:
+        raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
+    if timeout is not None and (type(timeout) is not int or timeout < 0):
+        raise Panic("P013", f"emit: timeout_ms is {display(timeout)}; it is an Int of at least 0")
+    if type(payload) not in SMALL and not json_fits(payload, LARGEST_PAYLOAD):
+        raise Panic("P103", f"emit payload size limit exceeded: {LARGEST_PAYLOAD} bytes (limit `emit payload`)")
+    return EmitPayload(channel, payload, timeout, answer)
+
+
+class Stopped(Exception):
+    """The host asked the machine to stop (cancellation); `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Machine(Scheduler):
+    """One run. `memories` is the session's memory store; `limit` sets its limits before it starts. `stop`, set by
+    the host at any time, is raised where the run next looks: at a chunk, in translated code at a loop or call, in a built-in
+    every few milliseconds. `gauge` tells when the values of the run may have become too many (G-6.8); a thread of the host's
+    may set `weighs`, and they are weighed where the run next looks."""
+
+    def __init__(self, program: Program, memories: Memories, make_tier: MakeTier | None = None) -> None:
+        super().__init__(program)
+        self.make_tier = make_tier  # None: nothing is translated
+        self.memories = memories
+        self.stores = Stores(program)
+        self.fuel = 0  # fuel handed out and given back by the loop
+        self.limit(None, 10_000)
+        self._stop: Exception | None = None
+        self.attention = False  # whether the run is to look at what follows: `stop`, and whether it weighs its values
+        self._weighs = self._weighing = False
+        self.gauge: MemoryGauge | None = None
+        self.unwatched = False  # whether the gauge is to be told that the run computes
+        self.beside: list[Callable[[], Any]] = []  # what the host keeps for the run and counts against its memory
+        self.debt: list[int] = []  # fuel that built-ins have charged and the loop has not paid yet
+        self.raised: BaseException | None = None  # came out of translated code whose frames are in the task now
+        self.tier: Any = None
+        self.tiers(True)
+        self.configured: dict[tuple[str, int, str], Any] = {}
+        self.panic: Panic | None = None
+        self.keeps_locals = False  # whether a panic takes the variables of its frames along (O-9.13)
+
+    def limit(
+        self, steps: int | None, depth: int, tasks: int = 1024, value_bytes: int = LONGEST_STRING,
+        memory_bytes: int = LARGEST_MEMORY,
+    ) -> None:  # fmt: skip
+        """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work, `value_bytes` that of a
+        String in UTF-8, `memory_bytes` that of all values which the run can reach (G-6.1)."""
+        self.steps = UNLIMITED if steps is None else steps
+        self.reserve = self.steps  # fuel not handed out yet
+        self.depth_limit = depth + 1  # the bottom frame of a task is not a call
+        self.task_limit = tasks
+        self.value_bytes = value_bytes
+        self.memory_bytes = memory_bytes
+
+    def successor(self) -> Machine:
+        """A new machine under the same limits, for the same host, in which nothing runs."""
+        made = Machine(self.program, self.memories, self.make_tier)
+        copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
+        for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
+            setattr(made, name, getattr(self, name))
+        made.reserve = made.steps
+        made.both, made.counted, made.stop, made.beside = self.both, self.counted, self.stop, self.beside
+        if self.gauge is not None:
+            made.gauge, made.unwatched = self.gauge, self.unwatched
+            self.gauge.machine = made
+        return made
+
+    # ------------------------------------------------------------ the two tiers (V-7)
+
+    def tiers(self, both: bool, *, at_once: bool = False, counted: bool = False) -> None:
+        """Whether the translated tier is used, where there is one. `at_once`: for whatever runs, not only for what runs often;
+        `counted`: fuel is counted in it too, which is dear, although there is no limit."""
+        self.both = both = both and self.make_tier is not None
+        self.counted = counted
+        if both:
+            self.program.count_again()
+        self.calls_before, self.loops_before = (0, 0) if at_once or not both else (CALLS, ROUNDS)
+
+    @property
+    def stop(self) -> Exception | None:
+        return self._stop
+
+    @stop.setter
+    def stop(self, stop: Exception | None) -> None:
+        self._stop = stop
+        self._flag(stop is not None or self._weighs)
+
+    def _flag(self, attention: bool) -> None:
+        self.attention = attention
+        if self.tier is not None:
+            self.tier.flag(attention)
+
+    def weigh_soon(self) -> None:
+        """Weigh the values where the run next looks. From any thread."""
+        self._weighs = True
+        self._flag(True)
+
+    def attend(self) -> None:
+        """Raises `stop`, or P103 where the values of the run are too heavy. What another thread says meanwhile is not lost: the
+        flag falls before what it stands for is looked at."""
+        self._flag(False)
+        if self._weighs and not self._weighing:
+            self._weighs = False
+            if self._stop is None:
+                self._weigh()
+        if self._stop is not None:
+            self._flag(True)
+            raise self._stop
+
+    def _weigh(self) -> None:
+        from .weight import weight_of_run
+
+        self._weighing = True
+        try:
+            weight = weight_of_run(self, self.memory_bytes)
+        finally:
+            self._weighing = False
+        if weight > self.memory_bytes:
+            raise Panic("P103", f"memory limit exceeded: {self.memory_bytes} bytes (budget `memory_bytes`)")
+        if self.gauge is not None:
+            self.gauge.weighed(weight)
+        self._weighs = False  # whoever asked meanwhile has not seen the new mark
+
+    def made(self, items: int) -> None:
+        """So many items are about to be made, or worked on."""
+        if self.gauge is not None:
+            self.gauge.count(items)
+        if self.attention:
+            self.attend()
+
+    def spend(self, items: int) -> None:
+        """Fuel of a built-in over so many items (G-6.1), charged before its work."""
+        self.made(items)
+        cost = -(-items // 16)
+        if self.tier is None or not self.tier.charge(cost):
+            self.debt.append(cost)
+
+    def pay_debt(self, fuel: int) -> int:
+        """What is left of a chunk when a built-in has charged fuel."""
+        fuel -= sum(self.debt)
+        self.debt.clear()
+        return fuel if fuel >= 0 else self.refill(fuel)
+
+    def _tier(self) -> Any:
+        """Made, and its modules loaded, when the first function or loop has run often."""
+        metered = self.counted or self.steps != UNLIMITED
+        if self.tier is None or self.tier.metered is not metered:
+            assert self.make_tier is not None
+            self.tier = self.make_tier(self, metered)
+        return self.tier
+
+    def translated_call(self, task: Task, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
+        if self.both and code.home is self.program:
+            if self.unwatched and self.gauge is not None:
+                self.gauge.computing(True)
+            return self._tier().call(task, code, locs, cells, room)
+        code.home.leave_alone(code)
+        return False
+
+    def translated_loop(self, task: Task, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
+        if self.both and site.code.home is self.program:
+            if self.unwatched and self.gauge is not None:
+                self.gauge.computing(True)
+            return self._tier().loop(task, site, locs, cells, stack, room)
+        site.code.home.leave_alone(site.code, site)
+        return False
+
+    def take_raised(self) -> BaseException:
+        raised, self.raised = self.raised, None
+        assert raised is not None
+        return raised
+
+    def pay(self, cost: int) -> None:
+        """Fuel that translated code has used."""
+        self.fuel -= cost
+        if self.fuel < 0:
+            self.reserve += self.fuel
+            self.fuel = 0
+
+    # ------------------------------------------------------------ running
+
+    def start(self, code: Code, arguments: list[Any]) -> Task:
+        """A new root task; its outcome is `task.result` once its status is done."""
+        return self.new_task(None, code, list(arguments), [None] * code.cell_count)
+
+    def step(self) -> list[Effect]:
+        """Run ready tasks, in order of creation, until one makes effects; those effects in order. Empty: nothing can run.
+
+        A task goes on after an effect that is not awaited before any other runs (O-6.16). Raises Panic with position and trace,
+        after every task was cancelled (O-6.15), and Stopped."""
+        self.effects = []
+        if self.stop is not None:
+            raise self._stopped(self.stop)
+        while not self.effects and not self.closed:
+            task = self.next_ready()
+            if task is None:
+                break
+            self._slice(task)
+        if self.closed:
+            self.effects.append(Effect("", "cancel", self.closed, False, None))
+            self.closed = []
+        return self.effects
+
+    def _stopped(self, stop: Exception) -> Exception:
+        """Between slices the run stops where its first task waits."""
+        task = next(iter(self.roots), None)
+        return self.placed(task, stop) if isinstance(stop, Panic) and task is not None else stop
+
+    def deadlock(self) -> Exception:
+        """Nothing can run and nothing is awaited from the host: tasks that got hold of their own handles."""
+        return self._stopped(Panic("P013", "await: the tasks wait for each other"))
+
+    def _slice(self, task: Task) -> None:
+        self.running = task
+        before, limits.string = limits.string, self.value_bytes
+        meter = exchange(self)
+        try:
+            if task.fault is not None:
+                raise task.fault
+            run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
+        except Panic as panic:
+            self.running = None
+            self.panicked(task, panic)
+            return
+        except BaseException:  # the host goes on with the machine when it has handled that
+            self.running = None
+            raise
+        finally:
+            limits.string = before
+            exchange(meter)
+            if self.debt:  # of a built-in that ended in a panic
+                self.pay(sum(self.debt))
+                self.debt.clear()
+        self.running = None
+        self.after_slice(task)
+
+    def under_limits(self, work: Callable[[], Any]) -> Any:
+        """What `work` gives, which the host does for the run: it reads the stop flag as a built-in does."""
+        meter = exchange(self)
+        try:
+            return work()
+        finally:
+            exchange(meter)
+
+    def resume(self, effect: Effect, value: Any) -> None:
+        """Answer an awaited effect with a value of the machine; an Err from outside was made where the effect is (L-5.11.3)."""
+        task = effect.task
+        if task.effect is not effect:
+            raise ValueError(f"{effect!r} is not awaited")
+        task.effect = None
+        task.push(begun(share(value.value), self._here(task)) if type(value) is Err and not value.way else value)
+        self.end_calls(task)
+        self.ready(task)
+
+    def _here(self, task: Task) -> Way:
+        """The place of a task, that of its innermost function which traces show; none where a `?` comes next, which is one."""
+        if task.state[0] is not None and task.state[0][0] == TRY:
+            return ()
+        frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
+        at = next(((ins, code) for ins, code in frames if not code.hidden), None)
+        return () if at is None else at[1].way_by(self.program.index_before(at[1], at[0]))
+
+    def panicked(self, task: Task, panic: Panic) -> None:
+        """A panic of a task, or of the effect it waited for: raises it, with its place, unless a call of the host contains it."""
+        self._place(task, panic)
+        if not self.contained(task, panic):
+            raise self._ended(panic) from None
+
+    def placed(self, task: Task, panic: Panic) -> Panic:
+        """The panic with its place; it ends the run (O-6.15)."""
+        self._place(task, panic)
+        return self._ended(panic)
+
+    def _ended(self, panic: Panic) -> Panic:
+        self.panic = panic
+        self.cancel_all()
+        return panic
+
+    def _place(self, task: Task, panic: Panic) -> None:
+        frames = self._frames(task)
+        trace, variables = panic.inside
+        panic.trace = (*trace, *((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames))
+        if self.keeps_locals:
+            panic.locals = (*variables, *(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames))
+        panic.position = panic.trace[0][1:] if panic.trace else None
+
+    # ------------------------------------------------------------ what the loop calls
+
+    def suspend(self, task: Task, kind: str, payload: Any) -> None:
+        effect = Effect(task.next_key(), kind, payload, True, task)
+        self.wait_for_host(task, effect)
+        self.effects.append(effect)
+
+    def emit(self, task: Task, channel: Any, payload: Any) -> None:
+        self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
+
+    def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
+        """An emit whose answer the task waits for (O-5.25); `answer`: the type that it has to be of (O-5.35)."""
+        self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
+
+    def flush(self, task: Task) -> None:
+        self.effects.append(Effect(task.next_key(), "flush", None, False, task))
+
+    def print(self, task: Task, values: list[Any], end: str) -> None:
+        text = " ".join(display(value) for value in values) + end
+        self.effects.append(Effect(task.next_key(), "print", text, False, task))
+
+    def configure(self, target: tuple[str, int, str], value: Any) -> None:
+        self.configured[target] = value
+
+    def call(
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        contains: bool = False,
+    ) -> HostCall:  # fmt: skip
+        """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
+        parent = effect.task
+        if parent.base + len(parent.frames) >= self.depth_limit:
+            raise self.too_deep()
+        return super().call(effect, code, arguments, captured, done, contains)
+
+    def too_deep(self) -> Panic:
+        return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")
+
+    def chunk(self) -> int:
+        """Fuel for a slice of the loop: what it gave back last time, or a new chunk."""
+        fuel, self.fuel = self.fuel, 0
+        return fuel if fuel > 0 else self.refill(fuel)
+
+    def refill(self, overdraft: int) -> int:
+        """The next chunk; `overdraft` (zero or negative) is what the block just entered costs beyond the last one."""
+        if self.attention:
+            self.attend()
+        if self.unwatched and self.gauge is not None:
+            self.gauge.computing(False)
+        self.reserve += overdraft
+        if self.reserve < 0:
+            raise Panic("P101", f"step limit exceeded: {self.steps} (budget `steps`)")
+        fuel = min(CHUNK, self.reserve)
+        self.reserve -= fuel
+        return fuel
+
+    @property
+    def exact(self) -> bool:
+        """Whether `used` is all that was used."""
+        return self.tier is None or bool(self.tier.metered)
+
+    @property
+    def used(self) -> int:
+        """Fuel used so far."""
+        return self.steps - self.reserve - self.fuel
+
+    # ------------------------------------------------------------ stack traces
+
+    def _frames(self, task: Task) -> list[tuple[Code, Any, list[Any], list[Any]]]:
+        """(code, next node, locals, cells) per frame, innermost first, hidden functions left out (V-7.5). A task whose parent
+        waits for it continues with the frames of its parent."""
+        found: list[tuple[Code, Any, list[Any], list[Any]]] = []
+        at: Task | None = task
+        while at is not None:
+            ins, locs, cells, code, _ = at.state
+            frames = [(code, ins, locs, cells), *((c, i, ls, cs) for i, ls, cs, c in reversed(at.frames) if c is not None)]
+            found += [frame for frame in frames if not frame[0].hidden]
+            parent = at.parent
+            at = parent if parent is not None and (parent.wait in at.watchers or parent.calls) else None
+        return found

@@ -1,0 +1,639 @@
+"""What each opcode does, written once (V-2.5).
+
+A function per opcode that needs no control over the machine: its parameters are the left side of the opcode's picture, then, by
+name, what else it needs: `operand` (the linked operand), `locals_`, `cells`. Its return value is the right side. The interpreter
+loop is generated from these bodies (tools/gen_loop.py), the translator pastes them. Opcodes that move between
+instructions, frames or tasks have their meaning in `tools/loop_control.py`.
+Must not know: frames, tasks, the host.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..values import (
+    INT_MAX,
+    INT_MIN,
+    Array,
+    Cell,
+    Closure,
+    EnumValue,
+    Err,
+    HashMapRef,
+    Map,
+    Ok,
+    Queue,
+    RangeValue,
+    Set,
+    Some,
+    Stack,
+    Struct,
+    add,
+    cast,
+    check,
+    concat,
+    display,
+    div,
+    elements,
+    equal,
+    get_error_member,
+    get_member,
+    greater,
+    greater_equal,
+    index_out_of_range,
+    int_div,
+    int_rem,
+    key_of,
+    length,
+    less,
+    less_equal,
+    map_store,
+    matches,
+    mul,
+    negate,
+    overflow,
+    own,
+    power,
+    rem,
+    share,
+    store_index,
+    store_member,
+    sub,
+    try_cast,
+    typeof,
+    with_element,
+)
+from ..values import NONE as NONE_VALUE
+from ..values import index as read_index
+from ..values.containers import PLAIN  # noqa: F401
+from ..values.limits import (
+    check_concat,  # noqa: F401 - the loop takes its names from here
+    join,
+    limits,  # noqa: F401 - the loop takes its names from here
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
+
+
+# ----------------------------------------------------------------
+# Walking over values (L-5.7.3 to L-5.7.8).
+
+
+def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
+    """An iterator over the elements; the storage is not written while it is walked because the value was marked shared. A
+    HashMap, which the machine holds, is walked as it is now (L-5.7.7)."""
+    kind = type(value)
+    if kind is Array:
+        return iter(value.items)
+    if kind is RangeValue:
+        return iter(value.span())
+    if kind is Map:
+        return iter(list(value.entries()))
+    if kind is str or kind is tuple or kind is bytes:
+        return iter(value)
+    if kind is Set or kind is Queue or kind is Stack:
+        return iter(elements(value))
+    if kind is HashMapRef:
+        return iter(machine.stores.view(value).entries())
+    raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")
+
+
+# ----------------------------------------------------------------
+
+# ---------------------------------------------------------------- constants
+
+
+def CONST(operand: Any) -> Any:
+    return operand
+
+
+def INT(operand: int) -> Any:
+    return operand
+
+
+def NIL() -> Any:
+    return None
+
+
+def TRUE() -> Any:
+    return True
+
+
+def FALSE() -> Any:
+    return False
+
+
+def NONE() -> Any:
+    return NONE_VALUE
+
+
+# ---------------------------------------------------------------- the operand stack
+
+
+def POP(value: Any) -> None:
+    pass
+
+
+def DUP(value: Any) -> Any:
+    return value, value
+
+
+def SWAP(a: Any, b: Any) -> Any:
+    return b, a
+
+
+# ---------------------------------------------------------------- variables
+
+
+def LOAD(locals_: list[Any], operand: int) -> Any:
+    return locals_[operand]
+
+
+def STORE(value: Any, locals_: list[Any], operand: int) -> None:
+    locals_[operand] = value
+
+
+def NEW_CELL(cells: list[Any], operand: int) -> None:
+    cells[operand] = Cell()
+
+
+def LOAD_CELL(cells: list[Any], operand: int) -> Any:
+    return cells[operand].value
+
+
+def STORE_CELL(value: Any, cells: list[Any], operand: int) -> None:
+    cells[operand].value = value
+
+
+def SHARE(value: Any) -> Any:
+    return share(value)
+
+
+# ---------------------------------------------------------------- places (V-5.7)
+# A value without the mark `shared` (a number behind Any, say) is left to whoever writes it to refuse. `try` costs nothing
+# where the mark is there, which is always but for such values.
+
+
+def LOAD_OWN(locals_: list[Any], operand: int) -> Any:
+    value = locals_[operand]
+    try:
+        if value.shared:
+            locals_[operand] = value = own(value)
+    except AttributeError:
+        pass
+    return value
+
+
+def CELL_OWN(cells: list[Any], operand: int) -> Any:
+    cell = cells[operand]
+    if getattr(cell.value, "shared", False):
+        cell.value = own(cell.value)
+    return cell.value
+
+
+def FIELD_OWN(object: Any, operand: str) -> Any:
+    value = getattr(object, operand)
+    try:
+        if value.shared:
+            value = own(value)
+            setattr(object, operand, value)
+    except AttributeError:
+        pass
+    return value
+
+
+def MEMBER_OWN(object: Any, operand: str) -> Any:
+    value = read_index(object, operand) if type(object) is Map else get_member(object, operand)
+    if getattr(value, "shared", False):
+        value = own(value)
+        store_member(object, operand, value)
+    return value
+
+
+def INDEX_OWN(object: Any, index: Any) -> Any:
+    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+        value = object.items[index]
+    else:
+        value = index_place(object, index)
+    try:
+        if value.shared:
+            value = own(value)
+            object.items[index if type(object) is Array else key_of(index)] = value
+    except AttributeError:
+        pass
+    return value
+
+
+def SET_FIELD(value: Any, object: Any, operand: str) -> None:
+    if not isinstance(object, Struct):
+        raise Panic("P007", "expected a struct in a field assignment")
+    setattr(object, operand, value)
+
+
+def SET_MEMBER(value: Any, object: Any, operand: str) -> None:
+    store_member(object, operand, value)
+
+
+def SET_INDEX(value: Any, object: Any, index: Any) -> None:
+    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+        object.items[index] = value
+    else:
+        write_element(object, index, value)
+
+
+def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
+    return with_element(tuple, operand, value)
+
+
+def write_element(object: Any, index: Any, value: Any) -> None:
+    """Every write by index but the plain one into an Array."""
+    if type(object) is Array and type(index) is int:
+        index_out_of_range(index, len(object.items))
+    elif type(object) is Map:
+        map_store(object, index, value)
+    else:
+        refuse_write(object, index)
+
+
+def refuse_write(object: Any, index: Any) -> NoReturn:
+    """An index of another kind, or something that has no elements to write: a String, or a tuple behind Any."""
+    if type(object) is Array:
+        raise Panic("P007", f"expected an index of type Int, found {typeof(index)}")
+    raise Panic("P007", f"expected Array or Map, found {typeof(object)} in a place")
+
+
+def index_place(object: Any, index: Any) -> Any:
+    """The element a longer place goes through: a missing key is P005 (L-5.5.5)."""
+    if type(object) is Array or type(object) is Map:
+        return read_index(object, index)
+    return refuse_write(object, index)
+
+
+def SET_PART(value: Any, object: Any, index: Any) -> Any:
+    return store_index(object, index, value)
+
+
+# ---------------------------------------------------------------- arithmetic
+# The chained comparison with 30-bit constants is what CPython specialises; larger results pay a second test.
+# Types are not verified (G-4.4): a comparison of the factors keeps Python from repeating a text; `-0.0` and `1.0`, which change
+# no Float, keep it from joining texts and from Ints beyond 64 bits (G-3.9).
+
+
+def ADD_INT(a: Any, b: Any) -> Any:
+    r = a + b
+    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+        return r
+    overflow("+")
+
+
+def SUB_INT(a: Any, b: Any) -> Any:
+    r = a - b
+    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+        return r
+    overflow("-")
+
+
+def MUL_INT(a: Any, b: Any) -> Any:
+    r = a * b if a < b else a * b
+    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+        return r
+    overflow("*")
+
+
+def DIV_INT(a: Any, b: Any) -> Any:
+    if a >= 0 and b > 0:
+        return a // b
+    return int_div(a, b)
+
+
+def REM_INT(a: Any, b: Any) -> Any:
+    if a >= 0 and b > 0:
+        return a % b
+    return int_rem(a, b)
+
+
+def NEG_INT(a: Any) -> Any:
+    return negate(a)
+
+
+def ADD_FLOAT(a: Any, b: Any) -> Any:
+    return a + b + -0.0
+
+
+def SUB_FLOAT(a: Any, b: Any) -> Any:
+    return a - b + -0.0
+
+
+def MUL_FLOAT(a: Any, b: Any) -> Any:
+    return a * 1.0 * b
+
+
+def ADD(a: Any, b: Any) -> Any:
+    return add(a, b)
+
+
+def SUB(a: Any, b: Any) -> Any:
+    return sub(a, b)
+
+
+def MUL(a: Any, b: Any) -> Any:
+    return mul(a, b)
+
+
+def DIV(a: Any, b: Any) -> Any:
+    return div(a, b)
+
+
+def REM(a: Any, b: Any) -> Any:
+    return rem(a, b)
+
+
+def POW(a: Any, b: Any) -> Any:
+    return power(a, b)
+
+
+def NEG(a: Any) -> Any:
+    return negate(a)
+
+
+def NOT(a: Any) -> Any:
+    if a is True:
+        return False
+    if a is False:
+        return True
+    raise not_bool(a)
+
+
+def CONCAT(a: Any, b: Any) -> Any:
+    return concat(a, b)
+
+
+def JOIN(parts: list[Any]) -> Any:
+    return join("", [part if type(part) is str else display(part) for part in parts])
+
+
+def not_bool(value: Any) -> Panic:
+    return Panic("P007", f"expected Bool, found {typeof(value)}")
+
+
+# ---------------------------------------------------------------- comparison
+
+
+def EQ(a: Any, b: Any) -> Any:
+    return equal(a, b)
+
+
+def NE(a: Any, b: Any) -> Any:
+    return not equal(a, b)
+
+
+def LT(a: Any, b: Any) -> Any:
+    return less(a, b)
+
+
+def LE(a: Any, b: Any) -> Any:
+    return less_equal(a, b)
+
+
+def GT(a: Any, b: Any) -> Any:
+    return greater(a, b)
+
+
+def GE(a: Any, b: Any) -> Any:
+    return greater_equal(a, b)
+
+
+def EQ_INT(a: Any, b: Any) -> Any:
+    return a == b
+
+
+def NE_INT(a: Any, b: Any) -> Any:
+    return a != b
+
+
+def LT_INT(a: Any, b: Any) -> Any:
+    return a < b
+
+
+def LE_INT(a: Any, b: Any) -> Any:
+    return a <= b
+
+
+def GT_INT(a: Any, b: Any) -> Any:
+    return a > b
+
+
+def GE_INT(a: Any, b: Any) -> Any:
+    return a >= b
+
+
+# ---------------------------------------------------------------- conversions and tests
+
+
+def INT_TO_FLOAT(a: Any) -> Any:
+    return float(a) if type(a) is int else a
+
+
+def CHECK(value: Any, operand: Any) -> Any:
+    return check(value, operand)
+
+
+def CHECK_PAYLOAD(value: Any, operand: Any) -> Any:
+    return check(value, operand, "P415")
+
+
+def CAST(value: Any, operand: Any) -> Any:
+    return cast(value, operand)
+
+
+def TRY_CAST(value: Any, operand: Any) -> Any:
+    return try_cast(value, operand)
+
+
+def IS(value: Any, operand: Any) -> Any:
+    return matches(value, operand)
+
+
+def IS_VARIANT(value: Any, operand: Any) -> Any:
+    return type(value) is EnumValue and value.decl is operand.decl and value.variant == operand.variant
+
+
+def IS_ERROR(value: Any, operand: Any) -> Any:
+    return operand.matches(value)
+
+
+def IS_NIL(value: Any) -> Any:
+    return value is None
+
+
+def IS_SOME(value: Any) -> Any:
+    return type(value) is Some
+
+
+def IS_OK(value: Any) -> Any:
+    return type(value) is Ok
+
+
+def IS_ERR(value: Any) -> Any:
+    return type(value) is Err
+
+
+def IS_ABSENT(value: Any) -> Any:
+    return value is None or value is NONE_VALUE
+
+
+# ---------------------------------------------------------------- making values
+
+
+def SOME(value: Any) -> Any:
+    return Some(value)
+
+
+def WRAP(value: Any) -> Any:
+    return NONE_VALUE if value is None else Some(value)
+
+
+def OK(value: Any) -> Any:
+    return Ok(value)
+
+
+def ERR_FROM(failed: Any, error: Any) -> Any:
+    return Err(error, failed.way if type(failed) is Err else ())
+
+
+def UNWRAP(holder: Any) -> Any:
+    return holder.value if type(holder) in (Some, Ok, Err) else holder
+
+
+def ARRAY(items: list[Any]) -> Any:
+    return Array(items)
+
+
+def MAP(entries: list[Any]) -> Any:
+    return Map.of(entries)
+
+
+def TUPLE(items: list[Any]) -> Any:
+    return tuple(items)
+
+
+def RANGE(start: Any, end: Any, operand: int) -> Any:
+    return RangeValue.checked(start, end, operand == 1)
+
+
+def STRUCT(fields: list[Any], operand: Any) -> Any:
+    return operand.of(fields)
+
+
+def VARIANT(payload: list[Any], operand: Any) -> Any:
+    return EnumValue(operand.decl, operand.variant, tuple(payload))
+
+
+def ERROR(fields: list[Any], operand: Any) -> Any:
+    return operand.make(fields)
+
+
+def CLOSURE(cells: list[Any], operand: Any) -> Any:
+    return Closure(operand, tuple([cells[i] for i in operand.captures]))
+
+
+def MODEL(operand: Any) -> Any:
+    return operand
+
+
+def MEMORY(operand: Any) -> Any:
+    return operand
+
+
+def HASHMAP(operand: Any) -> Any:
+    return operand
+
+
+def AGENT(operand: Any) -> Any:
+    return operand
+
+
+def LEDGER(operand: Any) -> Any:
+    return operand
+
+
+def PIPELINE(operand: Any) -> Any:
+    return operand
+
+
+def SCHEMA(operand: Any) -> Any:
+    return operand
+
+
+def TOOL(operand: Any) -> Any:
+    return operand
+
+
+def MCP(operand: Any) -> Any:
+    return operand
+
+
+# ---------------------------------------------------------------- reading parts
+
+
+def GET_FIELD(object: Any, operand: str) -> Any:
+    return getattr(object, operand)
+
+
+def GET_MEMBER(object: Any, operand: str) -> Any:
+    return get_member(object, operand)
+
+
+def GET_ERROR(error: Any, operand: str) -> Any:
+    return get_error_member(error, operand)
+
+
+def GET_ELEMENT(tuple: Any, operand: int) -> Any:
+    return tuple[operand]
+
+
+def GET_PAYLOAD(enum: Any, operand: int) -> Any:
+    return enum.payload[operand]
+
+
+def INDEX(object: Any, index: Any) -> Any:
+    return read_index(object, index)
+
+
+def INDEX_ARRAY(array: Any, index: Any) -> Any:
+    items = array.items
+    if 0 <= index < len(items):
+        return items[index]
+    return index_out_of_range(index, len(items))
+
+
+def LENGTH(value: Any) -> Any:
+    return length(value)
+
+
+def parse_as(text: Any, defaults: Any, descriptor: Any, types: Any) -> Any:
+    """Loaded by the first program that reads JSON as a type."""
+    from ..builtins import json
+
+    return json.parse_as(text, defaults, descriptor, types)
+
+
+def fill(hole: Any, value: Any) -> None:
+    from ..builtins import json
+
+    json.fill(hole, value)
+
+
+def PARSE_AS(text: Any, defaults: Any, operand: Any) -> Any:
+    result, holes = parse_as(text, defaults, *operand)
+    return result, holes
+
+
+def FILL(hole: Any, value: Any) -> None:
+    fill(hole, value)
+
+
+def ITERATE(iterable: Any, machine: Any) -> Any:
+    return iterate(iterable, machine)

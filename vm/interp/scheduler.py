@@ -1,0 +1,471 @@
+"""The tree of tasks: which can run, who waits for whom, what a cancellation takes with it (V-6.4, O-6.12 to O-6.16, G-7.2).
+
+Ready tasks run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for
+others. Hands on `Scheduler`, the part of the machine that instructions on tasks call. Must not know: instructions, the host.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from ..panics import Panic
+from ..values import Array, Cell, Err, TaskHandle, make_error, share, typeof
+from ..values.limits import check_items
+from .ops import iterate
+from .tasks import DONE, NOTHING, READY, SUSPENDED, WAITING, Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, Protocol
+
+    from .effects import Effect
+    from .link import Program
+    from .linked import Code
+
+
+# ----------------------------------------------------------------
+# What a task waits for inside the machine (O-6.2 to O-6.5, O-6.14): the ends of other tasks.
+#
+# A wait watches tasks; `ended` is called once for each of them, in the order they end, and answers the waiting task when it has
+# what it needs.
+
+if TYPE_CHECKING:
+    class Machine(Protocol):
+        """The part of the scheduler that waits use."""
+
+        program: Program
+
+        def answer(self, wait: Wait, make: Callable[[], Any]) -> None: ...
+        def fail(self, wait: Wait, panic: Panic) -> None: ...
+        def cancel(self, task: Task) -> bool: ...
+        def call_ended(self, parent: Task) -> None: ...
+        def new_task(self, parent: Task | None, code: Code, arguments: list[Any], cells: list[Any]) -> Task: ...
+
+
+def outcome(machine: Machine, ended: Task) -> Any:
+    """What the end of a task gives to one who awaits it: its value, or for a cancelled one an Err, else P413 (O-6.13)."""
+    if not ended.cancelled:
+        return share(ended.result)
+    if ended.code.home.is_fallible(ended.code):
+        return Err(make_error("TaskError", "Cancelled", {"message": f"the task {ended.code.label} was cancelled"}))
+    raise Panic("P413", f"the awaited task {ended.code.label} was cancelled")
+
+
+class Wait:
+    __slots__ = ("task",)
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        raise NotImplementedError
+
+
+class Await(Wait):
+    """`.await` of one task."""
+
+    __slots__ = ()
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        machine.answer(self, lambda: outcome(machine, ended))
+
+
+class JoinAll(Wait):
+    """`await (a, b)`: all values as a tuple in operand order."""
+
+    __slots__ = ("operands", "left")
+
+    def __init__(self, task: Task, operands: list[Task], left: int) -> None:
+        super().__init__(task)
+        self.operands = operands
+        self.left = left
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        self.left -= 1
+        if self.left == 0:
+            machine.answer(self, lambda: self.values(machine))
+
+    def values(self, machine: Machine) -> tuple[Any, ...]:
+        return tuple([outcome(machine, operand) for operand in self.operands])
+
+
+class First(Wait):
+    """`race (a, b)`: the value of the first to end; the others are cancelled (O-6.12)."""
+
+    __slots__ = ("operands",)
+
+    def __init__(self, task: Task, operands: list[Task]) -> None:
+        super().__init__(task)
+        self.operands = operands
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        if self.task.wait is not self:
+            return  # a loser
+        machine.answer(self, lambda: outcome(machine, ended))
+        for operand in self.operands:
+            machine.cancel(operand)
+
+
+class Each(Wait):
+    """`parallel for`: a task per element, at most `limit` at a time; the values in input order. `captured`: the cells that each
+    task gets copies of."""
+
+    __slots__ = ("code", "captured", "elements", "limit", "results", "places")
+
+    def __init__(self, task: Task, elements: Iterator[Any], limit: int, code: Code, captured: list[Any]) -> None:
+        super().__init__(task)
+        self.code = code
+        self.captured = captured
+        self.elements = elements
+        self.limit = limit
+        self.results: list[Any] = []
+        self.places: dict[Task, int] = {}  # of the running ones
+
+    def fill(self, machine: Machine) -> None:
+        """Start tasks while there is room."""
+        while len(self.places) < self.limit:
+            for element in self.elements:
+                check_items(len(self.results) + 1)
+                cells = [cell and Cell(share(cell.value)) for cell in self.captured]
+                started = machine.new_task(self.task, self.code, [share(element)], cells)
+                started.watchers.append(self)
+                self.places[started] = len(self.results)
+                self.results.append(None)
+                break
+            else:
+                self.limit = 0
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        place = self.places.pop(ended)
+        if ended.cancelled:
+            machine.answer(self, lambda: outcome(machine, ended))
+            return
+        self.results[place] = ended.result
+        try:
+            self.fill(machine)
+        except Panic as panic:
+            machine.fail(self, panic)
+        if not self.places:
+            machine.answer(self, lambda: Array(self.results))
+
+
+class AllEnded(Wait):
+    """The tasks a function started, before it returns `value` (O-6.14)."""
+
+    __slots__ = ("value", "left")
+
+    def __init__(self, task: Task, value: Any, left: int) -> None:
+        super().__init__(task)
+        self.value = value
+        self.left = left
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        self.left -= 1
+        if self.left == 0:
+            machine.answer(self, lambda: self.value)
+
+
+class HostCall:
+    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended. With
+    `contains` a panic ends this task alone, and stands in `panic` then."""
+
+    __slots__ = ("task", "done", "contains", "panic")
+
+    def __init__(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> None:
+        self.task = task
+        self.done = done
+        self.contains = contains
+        self.panic: Panic | None = None
+
+    def ended(self, machine: Machine, ended: Task) -> None:
+        parent = ended.parent
+        if parent is not None:
+            machine.call_ended(parent)
+        self.done(ended)
+
+
+# ----------------------------------------------------------------
+
+class Scheduler:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.task_limit = 1024
+        self.roots: dict[Task, None] = {}
+        self.created = 0
+        self.root_count = 0
+        self.current: Task | None = None  # goes on before all others: its last effect was not awaited
+        self.queue: list[tuple[int, Task]] = []  # heap of those that can run
+        self.held: list[tuple[int, Task]] = []  # heap of those that could run but for the limit
+        self.at_work = 0
+        self.running: Task | None = None
+        self.effects: list[Effect] = []  # made since the host looked last
+        self.closed: list[Effect] = []  # effects it performs and nobody waits for any more
+
+    # ------------------------------------------------------------ making and running
+
+    def new_task(self, parent: Task | None, code: Code, arguments: list[Any], cells: list[Any]) -> Task:
+        if parent is None:
+            path = str(self.root_count)
+            self.root_count += 1
+        else:
+            path = parent.next_path()
+        task = Task(self.created, path, parent, code, arguments, cells, self.program.begin(code), self.program.halt)
+        self.created += 1
+        (self.roots if parent is None else parent.children)[task] = None
+        self.ready(task)
+        return task
+
+    def next_ready(self) -> Task | None:
+        task = self.current
+        self.current = None
+        if task is not None and task.status is READY:
+            return task
+        while self.queue:
+            task = heappop(self.queue)[1]
+            if task.status is READY:
+                return task
+        return None
+
+    def ready(self, task: Task) -> None:
+        """It can run, as soon as there is room for it."""
+        task.status = READY
+        if task.working:
+            heappush(self.queue, (task.number, task))
+        elif self.at_work < self.task_limit:
+            task.working = True
+            self.at_work += 1
+            heappush(self.queue, (task.number, task))
+        else:
+            heappush(self.held, (task.number, task))
+
+    def _rest(self, task: Task) -> None:
+        """It is no longer at work: the next one held back may run."""
+        if not task.working:
+            return
+        task.working = False
+        self.at_work -= 1
+        while self.held and self.at_work < self.task_limit:
+            other = heappop(self.held)[1]
+            if other.status is READY:
+                self.ready(other)
+
+    def after_slice(self, task: Task) -> None:
+        if task.status is DONE:
+            self._end(task)
+        elif task.answer is not NOTHING:
+            task.push(task.answer)
+            task.answer = NOTHING
+            task.status = READY
+        elif task.doomed and task.status is WAITING:
+            self.cancel(task)
+        if task.status is READY:
+            self.current = task
+
+    def wait_for_host(self, task: Task, effect: Effect) -> None:
+        task.status = WAITING
+        task.effect = effect
+
+    # ------------------------------------------------------------ ends
+
+    def _end(self, task: Task) -> None:
+        """A task has run to its end. What it started ends with it."""
+        for child in list(task.children):
+            self.cancel(child)
+        self._leave(task)
+
+    def _leave(self, task: Task) -> None:
+        watchers = task.watchers
+        self.closed.extend(task.streams)  # what was not read to its end
+        self.roots.pop(task, None)
+        task.drop()
+        self._rest(task)
+        for watcher in watchers:
+            watcher.ended(self, task)
+
+    def cancel(self, task: Task) -> bool:
+        """Stop a task and everything below it; their effects are closed. False when it had ended already (O-6.5, G-7.2)."""
+        if task.status is DONE:
+            return False
+        ended = []
+        for member in list(task.subtree()):
+            if member is self.running:
+                member.doomed = True
+                continue
+            if member.effect is not None:
+                self._close(member.effect)
+            member.status = DONE
+            member.cancelled = True
+            ended.append(member)
+        for member in ended:
+            self._leave(member)
+        return True
+
+    def _close(self, effect: Effect) -> None:
+        if effect in self.effects:
+            self.effects.remove(effect)  # the host does not know it yet
+        else:
+            self.closed.append(effect)
+
+    def cancel_all(self) -> None:
+        for root in list(self.roots):
+            self.cancel(root)
+
+    # ------------------------------------------------------------ waits
+
+    def wait(self, wait: Wait, watched: list[Task]) -> Any:
+        """Suspend the task of this wait; it is at work no more."""
+        task = wait.task
+        task.status = WAITING
+        task.wait = wait
+        for other in watched:
+            other.watchers.append(wait)
+        self._rest(task)
+        return SUSPENDED
+
+    def answer(self, wait: Wait, make: Callable[[], Any]) -> None:
+        """Continue the task of this wait with what `make` gives; nothing if it waits no longer."""
+        task = wait.task
+        if task.wait is not wait:
+            return
+        task.wait = None
+        try:
+            task.push(make())
+        except Panic as panic:
+            task.fault = panic
+        self.ready(task)
+
+    def fail(self, wait: Wait, panic: Panic) -> None:
+        def fault() -> Any:
+            raise panic
+
+        self.answer(wait, fault)
+
+    # ------------------------------------------------------------ what instructions call
+
+    def start_task(self, task: Task, code: Code, arguments: list[Any], cells: list[Any]) -> TaskHandle:
+        """A child with copies of the variables it captures (O-6.8)."""
+        return self.new_task(task, code, arguments, copies(code, cells)).handle
+
+    def join(self, task: Task, handles: list[Any]) -> Any:
+        operands = tasks_of(handles)
+        running = [operand for operand in operands if operand.status is not DONE]
+        wait = JoinAll(task, operands, len(running))
+        return self.wait(wait, running) if running else wait.values(self)
+
+    def race(self, task: Task, handles: list[Any]) -> Any:
+        operands = tasks_of(handles)
+        if not operands:
+            raise Panic("P013", "race: expected one operand or more")
+        first = next((operand for operand in operands if operand.status is DONE), None)
+        if first is None:
+            return self.wait(First(task, operands), operands)
+        for operand in operands:
+            self.cancel(operand)
+        value = outcome(self, first)
+        return self.pause(task, value) if self.closed else value
+
+    def await_value(self, task: Task, value: Any) -> Any:
+        """The value of a task; any other value is itself (L-9.1.2)."""
+        if type(value) is not TaskHandle:
+            return value
+        awaited = value.task
+        if awaited.status is DONE:
+            return outcome(self, awaited)
+        return self.wait(Await(task), [awaited])
+
+    def parallel(self, task: Task, code: Code, cells: list[Any], iterable: Any, limit: Any) -> Any:
+        if limit is None:
+            limit = self.task_limit
+        elif type(limit) is not int:
+            raise Panic("P007", f"expected Int as the limit of parallel for, found {typeof(limit)}")
+        if limit < 1:
+            raise Panic("P013", f"parallel for: limit {limit} is below 1")
+        each = Each(task, iterate(iterable, self), min(limit, self.task_limit), code, copies(code, cells))
+        each.fill(self)
+        return self.wait(each, []) if each.places else Array([])
+
+    def settle(self, task: Task, value: Any, depth: int) -> Any:
+        """Before a function returns `value`: the tasks it started are cancelled by an Err, else waited for (O-6.14)."""
+        started = [child for child in task.children if child.depth == depth]
+        if type(value) is Err:
+            for child in started:
+                self.cancel(child)
+            started = []
+        if started:
+            return self.wait(AllEnded(task, value, len(started)), started)
+        return self.pause(task, value) if self.closed else value
+
+    def cancel_handle(self, task: Task, handle: TaskHandle) -> Any:
+        """`.cancel()`: the slice ends where effects have to be closed, so that all is over when the task goes on (G-7.2)."""
+        running = self.cancel(handle.task)
+        return self.pause(task, running) if self.closed else running
+
+    def close_stream(self, task: Task, stream: Any) -> Any:
+        """The host ends the reply, and gives the stream its response, before the task goes on."""
+        stream.effect.task.streams.pop(stream.effect, None)
+        self._close(stream.effect)
+        return self.pause(task, None)
+
+    def pause(self, task: Task, value: Any) -> Any:
+        """End the slice; the task goes on with `value` at once."""
+        task.status = WAITING
+        task.answer = value
+        return SUSPENDED
+
+    # ------------------------------------------------------------ what the host calls
+
+    def call(
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        contains: bool = False,
+    ) -> HostCall:  # fmt: skip
+        """Run a function as a child of the task that waits for `effect`; `done` gets the child when it has ended."""
+        parent = effect.task
+        if parent.effect is not effect:
+            raise ValueError(f"{effect!r} is not awaited")
+        parent.calls += 1
+        self._rest(parent)  # it waits for its child: all places could be taken by such parents
+        task = self.new_task(parent, code, arguments, [*captured, *[None] * (code.cell_count - len(captured))])
+        return self.watched(task, done, contains)
+
+    def watched(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> HostCall:
+        """The host's record of a task that it waits for."""
+        call = HostCall(task, done, contains)
+        task.watchers.append(call)
+        return call
+
+    def contained(self, task: Task, panic: Panic) -> bool:
+        """Whether the host runs the task, or one above it, in a call that contains panics: only that ends."""
+        above: Task | None = task
+        while above is not None:
+            call = next((one for one in above.watchers if type(one) is HostCall and one.contains), None)
+            if call is not None:
+                call.panic = panic
+                self.cancel(above)
+                return True
+            above = above.parent
+        return False
+
+    def end_calls(self, parent: Task) -> None:
+        """The effect is answered: whatever still runs for it is cancelled."""
+        for child in list(parent.children) if parent.calls else ():
+            self.cancel(child)
+
+    def call_ended(self, parent: Task) -> None:
+        parent.calls -= 1
+        if not parent.calls and not parent.working and parent.status is not DONE:
+            parent.working = True  # it only waits, so it may exceed the limit for a moment
+            self.at_work += 1
+
+
+def copies(code: Code, cells: list[Any]) -> list[Any]:
+    """Cells of a new frame of `code`: captured ones hold the present values of the maker's."""
+    captured: list[Any] = [Cell(share(cells[i].value)) for i in code.captures]
+    return captured + [None] * (code.cell_count - len(captured))
+
+
+def tasks_of(handles: list[Any]) -> list[Task]:
+    for handle in handles:
+        if type(handle) is not TaskHandle:
+            raise Panic("P007", f"expected Task, found {typeof(handle)}")
+    return [handle.task for handle in handles]

@@ -1,0 +1,229 @@
+"""The shared stores of a run: hashmaps and ledgers (O-5.1 to O-5.22).
+
+Hands on `Stores`, which finds the store behind a handle, `View`, a hashmap or a scope of it, and `Ledger`. Plain data: files,
+watchers' calls and panics of callers belong to `store_methods`. Must not know: tasks, effects.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..values import NONE, Array, LedgerEntry, Some, check, key_of, share, typeof, unkey
+from ..values.casts import matches
+from ..values.metering import FEW, paced, works_on
+from ..values.types import type_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..values import HashMapRef, LedgerRef, Map
+    from ..values.handles import ScopedRef
+
+    Change = tuple[Any, Any, Any]  # key, old and new value as Options
+
+# Of a value of this very class nothing else is asked.
+_CLASSES = {"int": int, "string": str, "bool": bool, "float": float}
+
+MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536
+
+
+class HashStore:
+    """One declared hashmap. `watchers`: (prefix, key or None for every one, closure) in order of subscription."""
+
+    __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class")
+
+    def __init__(self, name: str, key_type: Any, value_type: Any, path: str | None) -> None:
+        self.name = name
+        self.key_type = key_type
+        self.value_type = value_type
+        self.path = path
+        self.items: dict[Any, Any] = {}
+        self.watchers: list[tuple[str, Any, Any]] = []
+        self.whole = View(self, "")
+        # the class of all keys, of all values; None for types of which that says too little
+        self.key_class = _CLASSES.get(key_type[0])
+        self.value_class = _CLASSES.get(value_type[0])
+
+    def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
+        """A value of the declared type; what comes from behind Any may be another (P415)."""
+        if matches(value, descriptor) or (type(value) is int and descriptor[0] == "float"):
+            return check(value, descriptor)
+        raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
+
+    def put(self, key: Any, value: Any) -> None:
+        """Writes an entry of the whole hashmap, of which nobody is to be told."""
+        if type(key) is not self.key_class:
+            key = self.fitting(key, self.key_type, "the key")
+        if type(value) is not self.value_class:
+            value = share(self.fitting(value, self.value_type, "the value"))
+        self.items[key if type(key) is str else key_of(key)] = value
+
+    def calls(self, changes: Iterable[Change]) -> list[Any]:
+        """What watchers are to be told, in order: (watcher of every key, closure, key, old, new) (O-5.11)."""
+        told: list[Any] = []
+        for key, old, new in changes:
+            for prefix, watched, closure in self.watchers:
+                if watched is not None:
+                    if watched == key:
+                        told.append((False, closure, unkey(key), old, new))
+                elif not prefix:
+                    told.append((True, closure, unkey(key), old, new))
+                elif type(key) is str and key.startswith(prefix):
+                    told.append((True, closure, key[len(prefix) :], old, new))
+        return told
+
+
+class View:
+    """A hashmap as a handle sees it: all of it, or the keys of a scope without their prefix (O-5.8)."""
+
+    __slots__ = ("store", "prefix")
+
+    def __init__(self, store: HashStore, prefix: str) -> None:
+        self.store = store
+        self.prefix = prefix
+
+    def key(self, key: Any) -> Any:
+        """The key in the dict for a key of the program."""
+        if self.prefix:
+            if type(key) is not str:
+                raise Panic("P007", f"expected String, found {typeof(key)} as a key of a scope")
+            return self.prefix + key
+        return key_of(key)
+
+    def entries(self) -> list[tuple[Any, Any]]:
+        """(key, value) of now, in insertion order; the values are marked, since the store keeps them."""
+        if not self.prefix:
+            works_on(len(self.store.items))
+            return [(unkey(key), share(value)) for key, value in paced(self.store.items.items())]
+        return [(key[len(self.prefix) :], share(self.store.items[key])) for key in self.inside()]
+
+    def inside(self) -> list[Any]:
+        """The dict keys this view shows."""
+        works_on(len(self.store.items))
+        if not self.prefix:
+            return list(self.store.items)
+        return [key for key in paced(self.store.items) if type(key) is str and key.startswith(self.prefix)]
+
+    def size(self) -> int:
+        return len(self.inside() if self.prefix else self.store.items)
+
+    def find(self, key: Any) -> Any:
+        """Option of the value."""
+        at = self.key(key)
+        items = self.store.items
+        return Some(share(items[at])) if at in items else NONE
+
+    def has(self, key: Any) -> bool:
+        return self.key(key) in self.store.items
+
+    def set(self, key: Any, value: Any) -> Change:
+        at = self.key(self.store.fitting(key, self.store.key_type, "the key"))
+        value = self.store.fitting(value, self.store.value_type, "the value")
+        old = self.find(key)
+        self.store.items[at] = share(value)
+        return at, old, Some(value)
+
+    def set_many(self, entries: Map) -> list[Change]:
+        """All or none: a value that does not fit leaves the store as it was."""
+        works_on(len(entries.items))
+        changes: list[Change] = []
+        new: dict[Any, Any] = {}
+        for key, value in paced(entries.entries(), FEW):
+            at = self.key(self.store.fitting(key, self.store.key_type, "the key"))
+            value = self.store.fitting(value, self.store.value_type, "the value")
+            changes.append((at, Some(share(new[at])) if at in new else self.find(key), Some(value)))
+            new[at] = share(value)
+        self.store.items.update(new)
+        return changes
+
+    def delete(self, keys: Iterable[Any]) -> list[Change]:
+        """Takes the dict keys out that are there."""
+        items = self.store.items
+        return [(key, Some(items.pop(key)), NONE) for key in keys if key in items]
+
+    def watch(self, key: Any, closure: Any) -> None:
+        self.store.watchers.append((self.prefix, None if key is None else self.key(key[0]), closure))
+
+
+class Ledger:
+    """One ledger, or one scope of it: scopes share nothing (O-5.20). `entries` by identifier: (keys, value)."""
+
+    __slots__ = ("name", "entries")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entries: dict[str, tuple[list[str], str]] = {}
+
+    def put(self, identifier: str, keys: list[str], value: str) -> None:
+        """An upsert; a replaced entry keeps its place (O-5.15)."""
+        self._limit("an identifier", len(identifier), MOST_IDENTIFIER)
+        self._limit("a value", len(value), MOST_VALUE)
+        self._limit("the keys of an entry", len(keys), MOST_KEYS, "keys")
+        for key in keys:
+            self._limit("a key", len(key), MOST_KEY)
+        self.entries[identifier] = (list(keys), value)
+
+    def _limit(self, what: str, size: int, most: int, unit: str = "code points") -> None:
+        if size > most:
+            raise Panic("P416", f"{what} of ledger {self.name} has {size} {unit}; the limit is {most}")
+
+    def identifiers(self) -> Iterable[str]:
+        """All of them, for one who works on all."""
+        works_on(len(self.entries))
+        return paced(self.entries, FEW)
+
+    def records(self) -> list[Any]:
+        return [self.record(identifier) for identifier in self.identifiers()]
+
+    def record(self, identifier: str) -> Any:
+        keys, value = self.entries[identifier]
+        return LedgerEntry(identifier, Array(list(keys)), value)
+
+    def by_identifier(self, text: str) -> list[Any]:
+        """Every word of the text is a word of the identifier (O-5.18, O-5.21)."""
+        wanted = words(text)
+        return [self.record(i) for i in self.identifiers() if wanted and wanted <= words(i)]
+
+    def by_any_key(self, keys: Iterable[str]) -> list[Any]:
+        wanted = {key.lower() for key in keys}
+        return [self.record(i) for i in self.identifiers() if not wanted.isdisjoint(k.lower() for k in self.entries[i][0])]
+
+    def by_all_keys(self, keys: Iterable[str]) -> list[Any]:
+        wanted = {key.lower() for key in keys}
+        return [self.record(i) for i in self.identifiers() if wanted and wanted <= {k.lower() for k in self.entries[i][0]}]
+
+
+def words(text: str) -> set[str]:
+    """The maximal runs of letters, digits, `_` and `-`, lower-cased (O-5.21)."""
+    return {word.lower() for word in "".join(c if c in "_-" or c.isalpha() or c.isdecimal() else " " for c in text).split()}
+
+
+class Stores:
+    """The stores of one session by the names of their declarations."""
+
+    def __init__(self, program: Any) -> None:
+        types = program.descriptors
+        image = program.image
+        self.hashmaps = {h.name: HashStore(h.name, types[h.key], types[h.value], h.path) for h in image.hashmaps}
+        self.ledger_names = {entry.name for entry in image.ledgers}
+        self.ledgers: dict[tuple[str, tuple[str, ...]], Ledger] = {}
+
+    def view(self, ref: HashMapRef) -> View:
+        store = self.hashmaps[ref.name]
+        return View(store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else store.whole
+
+    def ledger(self, ref: LedgerRef | ScopedRef) -> Ledger:
+        """The store of a ledger handle, made when it is first used."""
+        at = (ref.name, ref.scope)
+        if at not in self.ledgers:
+            self.ledgers[at] = Ledger(ref.name)
+        return self.ledgers[at]
+
+    def take_over(self, earlier: Stores) -> None:
+        """Go on with the stores of another program where both declare one of that name and type."""
+        for name, store in earlier.hashmaps.items():
+            own = self.hashmaps.get(name)
+            if own is not None and (own.key_type, own.value_type, own.path) == (store.key_type, store.value_type, store.path):
+                self.hashmaps[name] = store
+        self.ledgers.update({at: ledger for at, ledger in earlier.ledgers.items() if at[0] in self.ledger_names})

@@ -1,0 +1,140 @@
+"""A task: one chain of frames with its operand stack, and its place in the tree of tasks (V-6.1, V-6.4).
+
+`frames` holds the suspended callers as (next node, locals, cells, code), `state` the running frame in the same form with the top
+of the stack. Must not know: effects' meaning, waiting, the host.
+"""
+
+from __future__ import annotations
+
+from ..values import TaskHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..panics import Panic
+    from .linked import Code
+
+
+READY, WAITING, DONE = "ready", "waiting", "done"
+NOTHING = object()
+
+
+def is_below(path: str, above: str) -> bool:
+    """Whether the task with a path is the one with the other path, or was started below it."""
+    return path == above or path.startswith(f"{above}.")
+
+
+class Task:
+    """`number` is the order of creation; `path` names the task whatever the order of running (V-6.5).
+
+    `base` counts the frames of the tasks above it, `depth` those of its parent when it started. `working`: it counts against the
+    limit of tasks at work. `wait`: what inside the machine it waits for; `watchers`: what waits for its end.
+    """
+
+    __slots__ = (
+        "number", "path", "parent", "base", "depth", "code", "children", "stack", "frames", "state", "status", "working",
+        "cancelled", "doomed", "result", "answer", "fault", "effect", "wait", "watchers", "counter", "born", "calls", "streams",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        number: int,
+        path: str,
+        parent: Task | None,
+        code: Code,
+        arguments: list[Any],
+        cells: list[Any],
+        begin: Any,
+        halt: Any,
+    ) -> None:
+        self.number = number
+        self.path = path
+        self.parent = parent
+        self.depth = 0 if parent is None else len(parent.frames)
+        self.base: int = 0 if parent is None else parent.base + self.depth
+        self.code = code
+        self.children: dict[Task, None] = {}  # those that have not ended, in order of creation
+        self.stack: list[Any] = []
+        # the bottom frame returns into a node that ends the task
+        self.frames: list[Any] = [(halt, None, None, None)]
+        self.state: tuple[Any, ...] = (begin, arguments + code.blank, cells, code, None)
+        self.status = READY
+        self.working = False
+        self.cancelled = False
+        self.doomed = False  # cancelled by itself: it stops where it suspends next (O-6.13)
+        self.result: Any = None
+        self.answer: Any = NOTHING  # what an instruction gives that ended its slice and waits for nothing
+        self.fault: Panic | None = None  # raised when it goes on
+        self.effect: Any = None
+        self.wait: Any = None
+        self.watchers: list[Any] = []
+        self.counter = 0
+        self.born = 0
+        self.calls = 0  # children that run for the effect it waits for
+        self.streams: dict[Any, None] = {}  # effects that began replies which are still on their way
+
+    @property
+    def handle(self) -> TaskHandle:
+        return TaskHandle(self, self.code.label)
+
+    def next_key(self) -> str:
+        self.counter += 1
+        return f"{self.path}:{self.counter}"
+
+    def next_path(self) -> str:
+        self.born += 1
+        return f"{self.path}.{self.born}"
+
+    def finish(self, value: Any) -> None:
+        self.status = DONE
+        self.result = value
+
+    def push(self, value: Any) -> None:
+        """Put the result of an effect on top of the operand stack."""
+        ins, locals_, cells, code, top = self.state
+        self.stack.append(top)
+        self.state = (ins, locals_, cells, code, value)
+
+    def subtree(self) -> Iterator[Task]:
+        """The task and everything below it, parents first."""
+        pending = [self]
+        while pending:
+            task = pending.pop()
+            yield task
+            pending.extend(reversed(task.children))
+
+    def drop(self) -> None:
+        """Let go of what only a running task needs."""
+        self.stack = []
+        self.frames = []
+        self.state = ()
+        self.wait = None
+        self.effect = None
+        self.streams = {}
+        self.watchers = []
+        if self.parent is not None:
+            self.parent.children.pop(self, None)
+
+
+# ----------------------------------------------------------------
+# What a method tells the loop instead of a value: enter a function, or the slice is over.
+
+
+class Invoke:
+    """Enter `code` with these arguments and captured cells."""
+
+    __slots__ = ("code", "arguments", "cells")
+
+    def __init__(self, code: Any, arguments: list[Any], cells: Any) -> None:
+        self.code = code
+        self.arguments = arguments
+        self.cells = list(cells)
+
+
+class Suspended:
+    __slots__ = ()
+
+
+SUSPENDED = Suspended()

@@ -1,0 +1,161 @@
+"""What the values weigh that a run can reach: the memory that counts against its budget (G-6.8).
+
+Hands on `weight_of_run` and `weight_of`. Each value is weighed once, however often it is reached, by what CPython says that it
+takes. The stack of Python is searched too, so that values in the hands of translated code and of built-ins count. Must not know:
+how much memory the process has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from gc import get_referents
+from itertools import islice
+from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
+
+from ..values import Array, Closure, EnumType, EnumValue, Err, ErrorValue, Map, Ok, Queue, Set, Some, Stack, Struct, StructType
+from ..values.metering import look
+from .link import Program
+from .linked import Code, LoopSite, Site
+from .tasks import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+    from typing import Any, Protocol
+
+    class MemoryGauge(Protocol):
+        """What the host does so that a run notices in time that its memory grows."""
+
+        machine: Any
+
+        def count(self, items: int) -> None:
+            """A built-in works on so many items."""
+
+        def computing(self, translated: bool) -> None:
+            """The run computes, and nobody watches it (`Machine.unwatched`)."""
+
+        def weighed(self, weight: int) -> None:
+            """What the values of the run weigh now."""
+
+
+# What a value refers to and no run has made: the program, and what belongs to Python.
+PROGRAM = frozenset({
+    type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, CodeType, type(sys._getframe()), Program, Code, LoopSite,
+    Site, EnumType, StructType,
+})  # fmt: skip
+LEAVES = frozenset({str, int, float, bool, type(None), bytes, bytearray})
+# What a variable of Python may hold that is a value of the run, or a part of one in the making.
+FOUND = frozenset({
+    str, bytes, list, dict, tuple, set, deque, Array, Map, Set, Queue, Stack, Some, Ok, Err, EnumValue, ErrorValue, Closure,
+})  # fmt: skip
+LOOP = frozenset({"locs", "cells", "tos", "st", "new", "value", "left", "object", "closure"})
+BATCH = 4096
+STEP = 64  # wholes that Python is asked for in one go
+LONG = 1024  # bytes of a whole whose parts are not listed
+ITERABLE = frozenset({list, tuple, set, deque})
+APART = 16  # what is lost where a whole has its storage in another place
+REGION = 16  # bits of an address within a region, of which a byte each 16 bytes says whether a value there was seen
+PLACES = (1 << REGION - 4) - 1
+ALONE = 4  # references to a value that only one other holds: that one's, the batch's, the variable's and the argument's
+
+
+def weight_of_run(machine: Any, most: int) -> int:
+    """Bytes of the values that a run can reach; beyond `most` it stops to look."""
+    roots: list[Any] = [machine.stores, machine.memories, machine.effects, machine.configured]
+    roots += [parts() for parts in machine.beside]
+    for task in machine.roots:
+        roots += task.subtree()
+    roots += on_the_stack(sys._getframe(1))
+    return weight_of(roots, most, frozenset({id(machine)}))
+
+
+def on_the_stack(frame: FrameType | None) -> Iterator[Any]:
+    """Values in the variables of Python's frames, down to the loop of the innermost machine."""
+    while frame is not None:
+        if "push_frame" in frame.f_locals:
+            yield [value for name, value in frame.f_locals.items() if name in LOOP]
+            return
+        for value in frame.f_locals.values():
+            if type(value) in FOUND or isinstance(value, Struct | GeneratorType):
+                yield value
+        frame = frame.f_back
+
+
+class Seen(dict[int, bytearray]):
+    """Addresses of values by regions of memory. To weigh what is nearly too much must not need as much again, which a set of
+    numbers does; this takes a sixteenth at most."""
+
+    def __missing__(self, region: int) -> bytearray:
+        made = self[region] = bytearray(PLACES + 1)
+        return made
+
+
+def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozenset()) -> int:
+    """Bytes of the values and all that they hold, but for the objects of the numbers in `passed`."""
+    pending: list[Any] = [list(roots)]  # lists of values that are taken off, and iterators over long wholes
+    seen = Seen()
+    for at in passed:
+        seen[at >> REGION][at >> 4 & PLACES] = 1
+    size, count = sys.getsizeof, sys.getrefcount
+    total = 0
+    while pending:
+        look()
+        batch = taken(pending)
+        small: list[Any] = []
+        below: list[Any] = []
+        for value in batch:
+            kind = type(value)
+            if kind in PROGRAM or value is None:
+                continue
+            if count(value) > ALONE:
+                at = id(value)
+                region = seen[at >> REGION]
+                at = at >> 4 & PLACES
+                if region[at]:
+                    continue
+                region[at] = 1
+            if kind in LEAVES:
+                total += size(value) + 15 & -16
+            elif kind is Task:
+                below += parts_of(value)
+            elif not isinstance(value, type):
+                own = size(value)
+                total += (own + 15 & -16) + (APART if kind is list or kind is dict else 0)
+                if kind is dict:  # Python does not tell of keys that are texts
+                    pending += (iter(value), iter(value.values()))
+                elif own > LONG and kind in ITERABLE:
+                    pending.append(iter(value))
+                else:
+                    small.append(value)
+        if total > most:
+            return total
+        for at in range(0, len(small), STEP):
+            below += get_referents(*small[at : at + STEP])
+        if below:
+            pending.append(below)
+    return total
+
+
+def taken(pending: list[Any]) -> list[Any]:
+    """The next values."""
+    last = pending[-1]
+    if type(last) is list:
+        batch = last[-BATCH:]
+        del last[-BATCH:]
+        if not last:
+            pending.pop()
+        return batch
+    batch = list(islice(last, BATCH))
+    if not batch:
+        pending.pop()
+    return batch
+
+
+def parts_of(task: Task) -> Iterator[Any]:
+    """The values that a task holds; the nodes of its code are none."""
+    yield from (task.stack, task.result, task.answer, task.effect, task.wait, *task.state[1:3], *task.state[4:])
+    for _, locals_, cells, _ in task.frames:
+        yield locals_
+        yield cells

@@ -1,0 +1,195 @@
+"""Which functions may suspend, and which may call themselves again, over the call graph of a program (V-7.3).
+
+Hands on `CallGraph`. A call of a function value or a method found at run time is not followed: translated code asks there what it
+meets. Must not know: Python text, machines.
+"""
+
+from __future__ import annotations
+
+from ..bytecode import image as im
+from ..bytecode import operands as k
+from ..bytecode.opcodes import BY_NAME, OPCODES
+from ..bytecode.verify_code import unplaced_returns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..bytecode.verify import FunctionFacts
+
+
+# ----------------------------------------------------------------
+# Arguments that need no mark as shared: the function called only reads the parameter, and calls nothing (V-5.7).
+#
+# The mark is for writes through one of two places. Here the second place is gone when the function returns, nobody writes
+# through the first one before, and what is read out of it and bound gets a mark of its own. Hands on `only_reads` and
+# `marked_arguments`.
+
+LOAD, LOAD_OWN, SHARE, CALL_BUILTIN = (BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "SHARE", "CALL_BUILTIN"))
+READS = frozenset({BY_NAME["GET_FIELD"].number, BY_NAME["LENGTH"].number})
+INDEXES = frozenset({BY_NAME["INDEX_ARRAY"].number, BY_NAME["INDEX"].number})
+ASKING = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len")})
+# Only the top of these carries the mark. Behind a tuple, an Option or an enum value it lies inside, and what is taken out there
+# relies on it.
+WHOLES = frozenset({"struct", "schema", "array", "map"})
+
+
+def only_reads(image: Any, number: int, facts: FunctionFacts, position: int) -> bool:
+    """Whether a parameter is used for nothing but reading its fields and elements. The function calls no other."""
+    if image.types[image.functions[number].params[position][1]][0] not in WHOLES:
+        return False
+    for at, (_, opcode, operand) in enumerate(facts.instructions):
+        used = OPCODES[opcode].kind is k.LOCAL and operand == position
+        if used and (opcode == LOAD_OWN or not _read(image, facts, at, opcode)):
+            return False
+    return True
+
+
+def _read(image: Any, facts: FunctionFacts, at: int, opcode: int) -> bool:
+    if opcode != LOAD:
+        return True  # it has another value then
+    (_, then, operand), *more = facts.instructions[at + 1 : at + 3]
+    if then == CALL_BUILTIN:
+        kind, value = image.constants[operand]
+        return kind == im.K_BUILTIN and tuple(value) in ASKING
+    pushed = OPCODES[then]
+    return then in READS or (not pushed.pops and len(pushed.pushes) == 1 and bool(more) and more[0][1] in INDEXES)
+
+
+def marked_arguments(instructions: list[tuple[int, int, int]], depths: list[int], base: int, count: int) -> list[int]:
+    """The SHARE that ends the code of each argument of a call that comes next, -1 where none does; `base`: depth beneath the
+    arguments."""
+    found = [-1] * count
+    at = len(instructions) - 1
+    for position in reversed(range(count)):
+        if at >= 0 and instructions[at][1] == SHARE and depths[at] == base + position + 1:
+            found[position] = at
+        while at >= 0 and depths[at] != base + position:
+            at -= 1
+        at -= 1
+    return found
+
+
+# ----------------------------------------------------------------
+
+# What only the interpreter does: it ends the slice, or works on tasks.
+LEFT = frozenset(
+    op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
+    ("START", "CONFIGURE") )
+_CALL = next(op.number for op in OPCODES if op.name == "CALL")
+_CLOSURE = next(op.number for op in OPCODES if op.name == "CLOSURE")
+_DYNAMIC = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
+SMALL = 48  # instructions of a function that is put in the place of its calls
+TALLEST = 40  # calls of functions that cannot recur may nest so deep without being counted
+
+
+class CallGraph:
+    """`suspends`: may end the slice, by itself or through a call. `counted`: takes the number of calls that may still nest.
+    `values`: functions that have cells of others, or are made values of: they take their cells as an argument."""
+
+    def __init__(self, program: Any) -> None:
+        self.verified = program.verified
+        self.facts = facts = program.verified.functions
+        self.image = program.image
+        self._borrows: dict[tuple[int, int], bool] = {}
+        self._sizes: dict[int, int] = {}
+        self._unplaced: dict[int, set[int]] = {}
+        self.calls: list[set[int]] = []
+        self.suspends: list[bool] = []
+        self.counted: list[bool] = []
+        self.leaf: list[bool] = []  # calls nothing
+        self.values: set[int] = set()
+        for function in facts:
+            calls: set[int] = set()
+            suspends = dynamic = False
+            for index, (_, number, operand) in enumerate(function.instructions):
+                if function.depths[index] < 0:
+                    continue
+                if number == _CALL:
+                    calls.add(operand)
+                elif number == _CLOSURE:
+                    self.values.add(operand)
+                elif number in LEFT:
+                    suspends = True
+                elif number in _DYNAMIC:
+                    dynamic = True
+            self.calls.append(calls)
+            self.suspends.append(suspends)
+            self.counted.append(dynamic)
+            self.leaf.append(not calls and not dynamic)
+        self.values |= {number for number, function in enumerate(program.image.functions) if function.captures}
+        for number in self.values:
+            self.counted[number] = True
+        self._spread(self.suspends)
+        self._count_cycles()
+        self._spread(self.counted)
+
+    def cost(self, number: int) -> int:
+        """Fuel of the first run of a function: up to the first instruction that never falls through."""
+        for count, (_, opcode, _) in enumerate(self.facts[number].instructions, 1):
+            if OPCODES[opcode].flow in ("jump", "stop"):
+                return count
+        return 0
+
+    def inlined_size(self, number: int) -> int:
+        """Instructions of a function that can stand in the place of its calls; 0 for one that cannot: large ones, those with a
+        loop or with cells, or that note where an Err was first seen."""
+        if number not in self._sizes:
+            function, facts = self.image.functions[number], self.facts[number]
+            back = any(
+                OPCODES[opcode].kind is k.LABEL and facts.index_of[operand] <= index
+                for index, (_, opcode, operand) in enumerate(facts.instructions)
+            )
+            apart = back or function.cells or self.suspends[number] or len(facts.instructions) > SMALL
+            apart = apart or self.unplaced(number)
+            self._sizes[number] = 0 if apart else len(facts.instructions)
+        return self._sizes[number]
+
+    def unplaced(self, number: int) -> set[int]:
+        """The returns of a function that note where an Err was first seen."""
+        if number not in self._unplaced:
+            self._unplaced[number] = unplaced_returns(self.verified, number)
+        return self._unplaced[number]
+
+    def borrows(self, number: int, position: int) -> bool:
+        """Whether a function does nothing with an argument but read it, until it returns."""
+        key = (number, position)
+        if key not in self._borrows:
+            self._borrows[key] = self.leaf[number] and only_reads(self.image, number, self.facts[number], position)
+        return self._borrows[key]
+
+    def _spread(self, marks: list[bool]) -> None:
+        """From callees to callers."""
+        callers: list[list[int]] = [[] for _ in marks]
+        for caller, callees in enumerate(self.calls):
+            for callee in callees:
+                callers[callee].append(caller)
+        pending = [number for number, marked in enumerate(marks) if marked]
+        while pending:
+            for caller in callers[pending.pop()]:
+                if not marks[caller]:
+                    marks[caller] = True
+                    pending.append(caller)
+
+    def _count_cycles(self) -> None:
+        """Functions whose calls nest without a bound known here: in topological order from the leaves, what is left is in a
+        cycle or above one."""
+        waiting = [len(callees) for callees in self.calls]
+        callers: list[list[int]] = [[] for _ in waiting]
+        for caller, callees in enumerate(self.calls):
+            for callee in callees:
+                callers[callee].append(caller)
+        height = [0] * len(waiting)
+        ready = [number for number, count in enumerate(waiting) if not count]
+        done = set(ready)
+        while ready:
+            number = ready.pop()
+            for caller in callers[number]:
+                height[caller] = max(height[caller], height[number] + 1)
+                waiting[caller] -= 1
+                if not waiting[caller]:
+                    ready.append(caller)
+                    done.add(caller)
+        for number in range(len(waiting)):
+            if number not in done or height[number] > TALLEST:
+                self.counted[number] = True

@@ -1,0 +1,290 @@
+"""The functions that translated code calls by name, and a translated part as data."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from ..interp import ops
+from ..interp.dispatch import changes_self, missing_value, not_fallible, wrong_length
+from ..interp.ops import not_bool
+from ..panics import Panic
+from ..values import (
+    NONE,
+    Array,
+    Cell,
+    Closure,
+    EnumValue,
+    Err,
+    ErrorValue,
+    Ok,
+    RangeValue,
+    Some,
+    debug,
+    display,
+    index_out_of_range,
+    int_div,
+    int_rem,
+    key_of,
+    overflow,
+    own,
+    share,
+)
+from ..values.access import key_not_found, map_store
+from ..values.arithmetic import WHITE_SPACE, float_div
+from ..values.containers import PLAIN
+from ..values.limits import check_concat, collection_too_long, concat, join
+from ..values.ways import begun, handled, longer, marked, passed, thrown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from ..interp.stores import HashStore
+
+
+# ----------------------------------------------------------------
+# What translated code calls by name: values' operations, the functions of vm/interp/ops.py, and forms of them that only it needs.
+#
+# Hands on `NAMES`.
+
+
+def blank(kind: type) -> Any:
+    """What makes an instance with nothing in it; the fastest that CPython has for a class with a constructor."""
+    return partial(object.__new__, kind)
+
+
+NEW_ARRAY = blank(Array)
+
+
+class Leave(BaseException):
+    """Translated code cannot go on: its frames become frames of the interpreter."""
+
+
+class End:
+    """Stands for the end of a walk."""
+
+
+HOLDERS = frozenset({Some, Ok, Err})
+WALKS = frozenset({type(iter(range(0))), type(iter([]))})  # that tell how many elements are left
+
+
+def text_of(value: Any) -> str:
+    return value if type(value) is str else display(value)
+
+
+def owned(value: Any) -> Any:
+    """A local's value, copied first if it is shared; what has no mark is left to whoever writes it to refuse."""
+    try:
+        return own(value) if value.shared else value
+    except AttributeError:
+        return value
+
+
+def own_plain(value: Any) -> Any:
+    """A copy of an Array that is said to hold nothing that a write could reach."""
+    if type(value) is not Array:
+        return own(value)
+    copy = NEW_ARRAY()
+    copy.items, copy.shared = value.items[:], False
+    return copy
+
+
+def shared_mark(value: Any) -> bool:
+    return bool(getattr(value, "shared", False))
+
+
+def own_cell(cell: Any) -> Any:
+    if getattr(cell.value, "shared", False):
+        cell.value = own(cell.value)
+    return cell.value
+
+
+def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
+    """A walk over a range that nothing else sees."""
+    if type(start) is int and type(end) is int:
+        return iter(range(start, end + 1 if inclusive else end))
+    return iter(RangeValue.checked(start, end, inclusive).span())
+
+
+def found(value: Any) -> Any:
+    """The Option of what a Map gave."""
+    return NONE if value is End else Some(share(value))
+
+
+def number(result: Any) -> Any:
+    """The Int in a Result, or the Err itself."""
+    return result.value if type(result) is Ok else result
+
+
+def numbered(value: Any) -> Any:
+    """That Result again."""
+    return value if type(value) is Err else Ok(value)
+
+
+def popped(value: Any) -> Any:
+    """The Option of what was taken out of an Array."""
+    return NONE if value is End else Some(value)
+
+
+def taken_out(value: Any) -> Any:
+    """What was in that Option."""
+    if type(value) not in PLAIN:
+        share(value)
+    return value
+
+
+def put_in_store(store: HashStore, key: Any, value: Any) -> None:
+    """`set` of a hashmap. What somebody has to be told of, or a file follows, is left before anything has happened."""
+    if store.watchers or store.path is not None:
+        raise Leave
+    store.put(key, value)
+
+
+def drop_from_store(store: HashStore, key: Any) -> bool:
+    """`delete`, in the same way."""
+    if store.watchers or store.path is not None:
+        raise Leave
+    return store.items.pop(key if type(key) is str else key_of(key), End) is not End
+
+
+def not_a_bool(value: Any) -> NoReturn:
+    raise not_bool(value)
+
+
+def no_arm(value: Any) -> Panic:
+    return Panic("P009", f"no arm matches {debug(value)}")
+
+
+def err_of(value: Any, here: Any) -> Any:
+    """What a function gives whose `?` met Err or None."""
+    return passed(failed(value), here)
+
+
+def none_or_err(value: Any, here: Any) -> Any:
+    """The same in a function that gives an Option."""
+    return value if value is NONE else err_of(value, here)
+
+
+def caught(value: Any, here: Any) -> Any:
+    """The error that a handler gets of `?` on Err or None."""
+    return handled(failed(value), here)
+
+
+def failed(value: Any) -> Err:
+    """The Err that `?` has met."""
+    if type(value) is Err:
+        return value
+    if value is NONE:
+        return Err(missing_value())
+    raise not_fallible(value)
+
+
+NAMES: dict[str, Any] = {
+    value.__name__: value
+    for value in (
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
+        number, numbered, popped, put_in_store, drop_from_store, taken_out, key_of, key_not_found, map_store,
+        check_concat, collection_too_long, concat, err_of,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
+        own_plain, owned, begun, longer, marked, thrown,
+        share, shared_mark, span, math.sqrt, text_of, wrong_length,
+    )
+}  # fmt: skip
+NAMES["WHITE_SPACE"] = WHITE_SPACE
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS, D=0)
+NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Ok, Some)})
+NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})
+
+
+# ----------------------------------------------------------------
+# A translated part, and the places in the bytecode that its lines stand for; as plain data with a code object too, which is how
+# a host keeps it from one process to the next (V-7.2).
+#
+# Hands on `Part`, `Site` and `Inlined`.
+
+
+class Inlined:
+    """A function in the place of its call: `call` is the instruction of `caller`, `slot` the number of its first local, `base`
+    the depth of the operand stack beneath its own. The outermost one has no caller."""
+
+    __slots__ = ("function", "caller", "call", "slot", "base", "around")
+
+    def __init__(self, function: int, caller: Inlined | None = None, call: int = 0, slot: int = 0, base: int = 0) -> None:
+        self.function = function
+        self.caller = caller
+        self.call = call
+        self.slot = slot
+        self.base = base
+        self.around: list[Inlined] = [self] if caller is None else [*caller.around, self]
+
+
+class Site:
+    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
+    where control never leaves. `element`: the variables of array and index, where an IndexError is about these. `again`: the
+    operand stack when the interpreter does the instruction itself, where that is another one than behind a call."""
+
+    __slots__ = ("index", "stack", "element", "again")
+
+    def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
+        self.index = index
+        self.stack = stack
+        self.element = element
+        self.again: tuple[str, ...] | None = None
+
+
+class Part:
+    """`source` defines one Python function, "" of a part that was kept; `places` of the instructions by index, `sites` by line;
+    `fuel`: the most that it uses without a loop."""
+
+    __slots__ = ("name", "places", "source", "sites", "fuel", "code")
+
+    def __init__(
+        self,
+        name: str,
+        places: Sequence[tuple[int, Inlined]] | Mapping[int, tuple[int, Inlined]],
+        source: str,
+        sites: dict[int, Site],
+        fuel: int,
+    ) -> None:
+        self.name = name
+        self.places = places
+        self.source = source
+        self.sites = sites
+        self.fuel = fuel
+        self.code: Any = None
+
+    def packed(self) -> tuple[Any, ...]:
+        """Numbers, texts, tuples, mappings and the code object. Of the places those of the sites: who is inlined by its number
+        among `functions`, callers first."""
+        places = {site.index: self.places[site.index] for site in self.sites.values()}
+        numbers: dict[Inlined, int] = {}
+        functions: list[tuple[Any, ...]] = []
+        for inlined in (each for _, innermost in places.values() for each in innermost.around):
+            if inlined not in numbers:
+                numbers[inlined] = len(functions)
+                caller = None if inlined.caller is None else numbers[inlined.caller]
+                functions.append((inlined.function, caller, inlined.call, inlined.slot, inlined.base))
+        at = {index: (instruction, numbers[inlined]) for index, (instruction, inlined) in places.items()}
+        sites = {line: (site.index, site.stack, site.element, site.again) for line, site in self.sites.items()}
+        return self.name, functions, at, sites, self.fuel, self.code
+
+    @staticmethod
+    def unpacked(row: tuple[Any, ...]) -> Part:
+        name, functions, at, sites, fuel, code = row
+        inlined: list[Inlined] = []
+        for function, caller, call, slot, base in functions:
+            inlined.append(Inlined(function, None if caller is None else inlined[caller], call, slot, base))
+        places = {index: (instruction, inlined[number]) for index, (instruction, number) in at.items()}
+        part = Part(name, places, "", _sites(sites.items()), fuel)
+        part.code = code
+        return part
+
+
+def _sites(rows: Iterable[tuple[int, Any]]) -> dict[int, Site]:
+    found = {}
+    for line, (index, stack, element, again) in rows:
+        found[line] = site = Site(index, stack, element)
+        site.again = again
+    return found

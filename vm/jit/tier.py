@@ -1,0 +1,430 @@
+"""The translated tier of one machine: runs translated parts, and turns their frames into the interpreter's when they leave
+(V-7.3).
+
+Hands on `Tier`. While a part runs, Python's own frames stand for those of the task; a `Leave` or a panic that comes out of
+them shows by its traceback where each one was. Must not know: Python text.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from ..bytecode.opcodes import OPCODES
+from ..interp.dispatch import exec_call_inout, safe_method
+from ..interp.linked import Code
+from ..interp.tasks import Invoke
+from ..panics import Panic
+from ..values import Array
+from ..values.limits import limits
+from .analysis import TALLEST, CallGraph
+from .library import NAMES, Leave, Part, blank
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from ..interp.link import Program
+    from ..interp.linked import LoopSite, Site
+    from .functions import Function
+    from .library import Inlined
+    from .library import Site as Place
+
+
+# ----------------------------------------------------------------
+# The translated parts of a program, made when they are first wanted and shared by its machines; what the host has kept of them
+# from other processes is not made again.
+#
+# Hands on `Translation`: a part's code by function or loop, and the names it uses. What makes them is imported by the first
+# that is
+# made.
+
+
+class Translation:
+    """`parts`: by (function, head or -1 for all of it, metered); None for what stays with the interpreter."""
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self.graph = CallGraph(program)
+        self.functions: dict[tuple[int, bool], Function | None] = {}
+        self.parts: dict[tuple[int, int, bool], Part | None] = {}
+        self.bodies: dict[tuple[int, bool], dict[int, frozenset[int]]] = {}
+        kept = None if program.kept is None else program.kept.read()
+        if kept is not None:
+            self.bodies, rows = kept
+            self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
+        self.found = len(self.parts)  # that were kept
+        self.passing: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
+
+    def grown(self) -> int:
+        """How many parts there are to keep beyond those that were kept."""
+        return len(self.parts) - len(self.passing) - self.found
+
+    def packed(self) -> tuple[Any, Any]:
+        """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator. Other
+        threads may be translating meanwhile."""
+        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.passing]
+        return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
+
+    def function(self, number: int, metered: bool) -> Function | None:
+        from .flow import Unshaped
+        from .functions import Function
+
+        key = (number, metered)
+        if key not in self.functions:
+            try:
+                self.functions[key] = Function(self.program, self.graph, number, metered)
+            except Unshaped:
+                self.functions[key] = None
+        return self.functions[key]
+
+    def whole(self, number: int, metered: bool) -> Part | None:
+        key = (number, -1, metered)
+        if self.graph.suspends[number]:
+            return None
+        if key not in self.parts:
+            function = self.function(number, metered)
+            self.parts[key] = self._compiled(key, lambda: None if function is None else function.whole())
+        return self.parts[key]
+
+    def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
+        """Heads of the loops that may be translated by themselves, with their blocks."""
+        key = (number, metered)
+        if key not in self.bodies:
+            function = self.function(number, metered)
+            self.bodies[key] = {} if function is None else function.loops()
+        return self.bodies[key]
+
+    def loop(self, number: int, head: int, metered: bool) -> Part | None:
+        key = (number, head, metered)
+        if key not in self.parts:
+            function = self.function(number, metered)
+            self.parts[key] = self._compiled(key, lambda: None if function is None else function.loop(head))
+        return self.parts[key]
+
+    def _compiled(self, key: tuple[int, int, bool], make: Any) -> Part | None:
+        from .flow import Unshaped
+
+        kept = self.program.kept
+        done = None if kept is None else kept.making(len(self.parts) + 1)
+        try:
+            part: Part | None = make()
+            if part is not None:
+                module = compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True)
+                part.code = next(constant for constant in module.co_consts if hasattr(constant, "co_code"))
+            return part
+        except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
+            return None
+        except (RecursionError, MemoryError):  # the same, or there was little room here
+            self.passing.add(key)
+            return None
+        finally:
+            if done is not None:
+                done()
+
+    def value_of(self, name: str) -> Any:
+        """What a global name of translated code stands for, where it is no function of the program."""
+        if name.startswith("new") and name[3].isdigit():
+            return blank(self.value_of(f"K{name[3:]}"))
+        letter, rest = name[0], name[1:]
+        if letter == "K" and "_" in rest:
+            number, _, operand = rest.partition("_")
+            return self.program._resolve(OPCODES[int(number)], int(operand))
+        if letter == "W" and rest[:1] == "_":
+            numbers = [int(number) for number in rest[1:].split("_")]
+            return tuple(zip([self.program.codes[number] for number in numbers[::2]], numbers[1::2], strict=True))
+        if letter == "B" and rest.isdigit():
+            return self.program.constants[int(rest)][0]
+        return NAMES[name]
+
+
+# ----------------------------------------------------------------
+
+NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
+WORDS = {"None": None, "True": True, "False": False}
+WARM = 1 << 30
+PATIENCE = 50  # times that a function or loop may leave
+NEVER = 1 << 30  # more calls than may nest
+PASSED = 5_000  # fuel that a loop uses before it asks how much is left
+
+
+class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
+    """The Python function of a function value, by its Code; None where only the interpreter can call it."""
+
+    def __init__(self, tier: Tier) -> None:
+        super().__init__()
+        self.tier = tier
+
+    def __missing__(self, code: Any) -> Any:
+        tier = self.tier
+        found = None
+        if code.home is tier.program and code.number in tier.translation.graph.values:
+            found = tier.function(code.number)
+            tier.program.link(code)  # its cost is known from then on
+        self[code] = found
+        return found
+
+
+class Tier:
+    """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
+    the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
+    stops at the very instruction. `Q` characters are surely not too many for a String of this run; a container has at most `M`
+    elements."""
+
+    def __init__(self, machine: Any, metered: bool) -> None:
+        self.machine = machine
+        self.program = machine.program
+        self.metered = metered
+        translation = self.program.translation
+        if translation is None:
+            translation = self.program.translation = Translation(self.program)
+        self.translation: Translation = translation
+        self.parts: dict[Any, Part] = {}
+        self.functions: dict[int, Any] = {}
+        self.loops: dict[int, Any] = {}
+        self.leaves: dict[Any, int] = {}
+        self.fuel = [0]
+        self.charged = False  # whether translated code runs that counts fuel
+        self.names: dict[str, Any] = {
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self),
+            "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
+            "call_method": self.call_method, "call_inout": self.call_inout,
+        }  # fmt: skip
+
+    def flag(self, stopped: bool) -> None:
+        """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
+        self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
+        self.names["Q"], self.names["M"] = limits.surely // 4, limits.items
+
+    def charge(self, cost: int) -> bool:
+        """Fuel of a built-in that translated code calls; False where none runs that counts it. Where little would be left, the
+        interpreter calls the built-in (V-6.7)."""
+        if not self.charged:
+            return False
+        if self.fuel[0] - cost < self.names["LOW"]:
+            raise Leave
+        self.fuel[0] -= cost
+        return True
+
+    # ------------------------------------------------------------ Python functions
+
+    def function(self, number: int) -> Any:
+        """The Python function of a function of the program; None if it stays with the interpreter."""
+        if number not in self.functions:
+            part = self.translation.whole(number, self.metered)
+            self.functions[number] = None if part is None or not self.callees(part) else self.names[f"fn{number}"]
+        return self.functions[number]
+
+    def callees(self, part: Part) -> bool:
+        """Bind a part and all that it calls; nothing, if some of it is not translated."""
+        found: dict[str, Part] = {part.name: part}
+        pending = [part]
+        while pending:
+            for name in pending.pop().code.co_names:
+                if name[:2] == "fn" and name[2:].isdigit() and name not in self.names and name not in found:
+                    callee = self.translation.whole(int(name[2:]), self.metered)
+                    if callee is None:
+                        return False
+                    found[name] = callee
+                    pending.append(callee)
+        for name, callee in found.items():
+            self.names[name] = self.bound(callee)
+        return True
+
+    def bound(self, part: Part) -> Any:
+        for name in part.code.co_names:
+            if name not in self.names and not (name[:2] == "fn" and name[2:].isdigit()):
+                try:
+                    self.names[name] = self.translation.value_of(name)
+                except KeyError:
+                    continue  # an attribute
+        self.parts[part.code] = part
+        self.names["LOW"] = max(self.names["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
+        return FunctionType(part.code, self.names)
+
+    # ------------------------------------------------------------ what translated code calls
+
+    def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        """`receiver.method(arguments)`, unless it may end the slice or no Python function is there; `room` for calls in it."""
+        entry = safe_method(self.machine, receiver, site)
+        if entry is None:
+            raise Leave
+        value = entry(self.machine, None, receiver, site, arguments)
+        return self.invoke(value, room) if type(value) is Invoke else value
+
+    def call_inout(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        return self.invoke(exec_call_inout(self.machine, receiver, site, arguments), room)
+
+    def invoke(self, call: Invoke, room: int) -> Any:
+        code = call.code
+        function = self.function(code.number) if code.home is self.program else None
+        if function is None:
+            raise Leave
+        if self.metered:
+            self.program.link(code)
+            self.fuel[0] -= code.cost
+        graph = self.translation.graph
+        cells = (tuple(call.cells),) if code.number in graph.values else ()
+        depth = (room,) if graph.counted[code.number] else ()
+        return function(*call.arguments, *cells, *depth)
+
+    # ------------------------------------------------------------ what the loop calls
+
+    def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
+        """Run a function whose frame the interpreter has just made. A tuple of its value; None: the frames are in the task
+        now; False: the interpreter has to run it."""
+        function = self.function(code.number)
+        if function is None:
+            self.program.untranslated(code)
+            return False
+        arguments = locs[: code.argc]
+        if code.number in self.translation.graph.values:
+            arguments.append(tuple(cells[: len(code.captures)]))
+        if self.translation.graph.counted[code.number]:
+            arguments.append(min(NESTED, room - 50))
+        return self.run(task, function, arguments, room, code)
+
+    def loop(self, task: Any, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
+        """Run a loop from its head on; `stack` is what its frame has on the operand stack."""
+        function = self.loops.get(id(site))
+        if function is None:
+            code = site.code
+            part = self.translation.loop(code.number, site.head, self.metered)
+            if part is None or not self.callees(part):
+                site.unhook()
+                return False
+            for head, body in self.translation.loops(code.number, self.metered).items():
+                if site.head in body and head in site.all:
+                    site.all[head].hits += WARM  # the loops around it come next
+            function = self.loops[id(site)] = self.names[part.name]
+        arguments = [*locs, *stack, *cells]
+        if self.translation.graph.counted[site.code.number]:
+            arguments.append(min(NESTED, room - 50))
+        return self.run(task, function, arguments, room, site)
+
+    def run(self, task: Any, function: Any, arguments: list[Any], room: int, unit: Code | LoopSite) -> Any:
+        machine = self.machine
+        self.flag(False)
+        self.names["KEEP"] = machine.keeps_locals
+        if room < 60 or machine.attention:  # the flag fell after another thread had raised it
+            return False
+        outer, total = self.fuel[0], machine.fuel + machine.reserve
+        if self.metered:
+            if total < self.names["LOW"]:
+                return False
+            self.fuel[0] = total
+        self.charged = self.metered
+        try:
+            return (function(*arguments),)
+        except Leave as leave:
+            self.charged = False
+            self.rebuild(task, leave.__traceback__)
+            if machine.attention:
+                self.attend()
+            else:
+                self.left(unit)
+            return None
+        except BaseException as error:
+            machine.raised = self.meant(error)
+            self.rebuild(task, error.__traceback__, failed=True)
+            return None
+        finally:
+            self.charged = False
+            if self.metered:
+                machine.pay(total - self.fuel[0])
+                self.fuel[0] = outer
+
+    def attend(self) -> None:
+        """Left because of the stop flag: what it stands for is looked at now, not when the interpreter has used its chunk."""
+        try:
+            self.machine.attend()
+        except BaseException as error:
+            self.machine.raised = error
+
+    def left(self, unit: Code | LoopSite) -> None:
+        """What leaves often stays with the interpreter: frames made anew cost more than they save. Of a function that is most of
+        its calls; of a loop nobody counts the rounds between."""
+        count = self.leaves[unit] = self.leaves.get(unit, 0) + 1
+        if count <= PATIENCE:
+            return
+        if not isinstance(unit, Code):
+            unit.unhook()
+        elif 2 * count > unit.hits % WARM:
+            self.program.untranslated(unit)
+
+    def meant(self, error: BaseException) -> BaseException:
+        """Python's own test of a position is the machine's: P004."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        part = None if traceback is None else self.parts.get(traceback.tb_frame.f_code)
+        if part is None or traceback is None or not isinstance(error, IndexError):
+            return error
+        site = part.sites.get(traceback.tb_lineno)
+        if site is None or site.element is None:
+            return error
+        array, index = [self.value(text, traceback.tb_frame.f_locals) for text in site.element]
+        if type(array) is not Array or type(index) is not int or 0 <= index < len(array.items):
+            return error  # it is about something else on this line
+        return Panic("P004", f"index out of range: index {index}, length {len(array.items)}")
+
+    # ------------------------------------------------------------ frames as data
+
+    def rebuild(self, task: Any, traceback: TracebackType | None, failed: bool = False) -> None:
+        """The frames of the interpreter that stand for those of a traceback; the innermost becomes the state of the task."""
+        frames = []
+        while traceback is not None:
+            part = self.parts.get(traceback.tb_frame.f_code)
+            if part is not None:
+                frames.append((part, traceback.tb_frame.f_locals, traceback.tb_lineno))
+            traceback = traceback.tb_next
+        stack = task.stack
+        for position, (part, values, line) in enumerate(frames):
+            site = site_of(part, line)
+            self.fuel[0] -= values.get("n", 0)
+            at, innermost = part.places[site.index]
+            again = not failed and position == len(frames) - 1  # else behind the call, or the instruction that failed
+            if not failed:
+                entries = site.again if again and site.again is not None else site.stack
+                stack += [self.value(text, values) for text in entries or ()]
+            at += not again
+            task.frames += [frame(self.program, inlined, values, at) for inlined, at in within(innermost, at)]
+        task.state = (*task.frames.pop(), None if failed else stack.pop())
+
+    def value(self, text: str, values: dict[str, Any]) -> Any:
+        """An entry of the operand stack of a frame."""
+        if text in values:
+            return values[text]
+        if text in WORDS:
+            return WORDS[text]
+        if not text.isidentifier():
+            return int(text)
+        if text not in self.names:  # a constant that only frames need
+            self.names[text] = self.translation.value_of(text)
+        return self.names[text]
+
+
+def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
+    """The functions around an instruction, outermost first, each with the index of what it does next."""
+    found = []
+    while inlined.caller is not None:
+        found.append((inlined, at))
+        inlined, at = inlined.caller, inlined.call + 1
+    return [(inlined, at), *reversed(found)]
+
+
+def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:
+    """A frame of the interpreter; `values` are the variables of the translated one."""
+    code = program.codes[inlined.function]
+    program.link(code)
+    following = code.nodes[index] if index < len(code.nodes) else None
+    slots = [values.get(f"l{n}") for n in range(inlined.slot, inlined.slot + code.argc + len(code.blank))]
+    cells = [] if inlined.caller else [values.get(f"c{n}") for n in range(code.cell_count)]
+    return following, slots, cells, code
+
+
+def site_of(part: Part, line: int) -> Place:
+    """The place in the bytecode of a line: of that line, or of the last one before it that has one; the first has one (G-3.8)."""
+    while line not in part.sites:
+        line -= 1
+    return part.sites[line]

@@ -1,0 +1,207 @@
+"""A pattern as a finite automaton whose states are made while a text is read: time linear in the text (G-9.5).
+
+Hands on `Automaton` with `end_of_first`, where the match a backtracking matcher would find first ends, and `start_of`,
+where the longest match that ends at a position begins. A state is the list of instructions a walk may stand at, best
+first; instructions behind a match are cut off, so that order decides as it does in backtracking.
+
+A state is a dict from character to next state, for the loop over a text costs one look-up per character. Steps that find
+a match or end the search are not in it: they raise KeyError and are handled outside of the loop.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ..values.metering import BLOCK, STRIDE, look
+from .program import AGAIN, ASSERT, CHAR, END, ENTER, FINAL_LINE_END, JUMP, MATCH, SET, SPLIT, START, class_of, holds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .program import Program, Subject
+
+    State = dict[Any, Any]
+
+MOST_STEPS = 20_000  # remembered; then all are forgotten, and made again as needed
+DEAD = None
+
+
+class Facts:
+    """What a state is made of; stands in the state's dict under the key None. `before`: the class of the symbol last
+    read. `steps`: (next state, whether a match ends before the symbol) by symbol."""
+
+    __slots__ = ("walks", "searching", "before", "steps")
+
+    def __init__(self, walks: tuple[int, ...], searching: bool, before: int) -> None:
+        self.walks = walks
+        self.searching = searching
+        self.before = before
+        self.steps: dict[Any, tuple[Any, bool]] = {}
+
+
+class Automaton:
+    """`backward`: reads from right to left and wants the longest match. A walk is instruction + size * loop bits."""
+
+    __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
+
+    def __init__(self, program: Program, backward: bool = False) -> None:
+        self.code = program.code
+        self.size = len(program.code)
+        self.bits = (1 << program.loops) - 1
+        self.asserts = program.asserts
+        self.backward = backward
+        self.states: dict[tuple[Any, ...], State] = {}
+        self.remembered = 0
+        self.read_to = 0
+
+    # ------------------------------------------------------------ reading
+
+    def finds(self, subject: Subject) -> bool:
+        """Whether there is a match; reading stops where one is certain."""
+        return self.end_of_first(subject, 0, certain=True) >= 0
+
+    def end_of_first(self, subject: Subject, position: int, certain: bool = False) -> int:
+        """Where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read. With
+        `certain`, an end that proves that there is one."""
+        body = subject.body
+        state = self.state((0,), True, class_of(subject.symbol(position - 1)))
+        signs = iter(body)
+        signs.__setstate__(position)  # type: ignore[attr-defined]
+        while True:
+            try:
+                for sign in islice(signs, BLOCK):
+                    state = state[sign]
+                if signs.__length_hint__():  # type: ignore[attr-defined]
+                    look()
+                    continue
+                break
+            except KeyError:
+                at = len(body) - int(signs.__length_hint__()) - 1  # type: ignore[attr-defined]
+            state, matched = self.step(state, body[at])
+            if matched and certain:
+                return at
+            if matched or state is DEAD:
+                return self.finish(subject, state, at, at if matched else -1)
+        return self.finish(subject, state, max(position, len(body)) - 1, -1)
+
+    def finish(self, subject: Subject, state: Any, at: int, found: int) -> int:
+        """Reads on behind position `at`, where a match was found or the characters ended, until no walk is left."""
+        body = subject.body
+        at += 1
+        while state is not DEAD and at < len(body):
+            if at % STRIDE == 0:
+                look()
+            sign = body[at]
+            step = state[None].steps.get(sign)
+            state, matched = step if step is not None else self.step(state, sign)
+            if matched:
+                found = at
+            at += 1
+        while state is not DEAD and at <= len(subject.text):
+            state, matched = self.step(state, END if at == len(subject.text) else FINAL_LINE_END)
+            if matched:
+                found = at
+            at += 1
+        self.read_to = at
+        return found
+
+    def start_of(self, subject: Subject, end: int, lowest: int) -> int:
+        """The smallest start, not below `lowest`, of a match that ends at `end`."""
+        state: Any = self.state((0,), False, class_of(subject.symbol(end)))
+        found = end
+        for at in range(end - 1, lowest - 2, -1):
+            if at % STRIDE == 0:
+                look()
+            symbol = subject.symbol(at)
+            step = state[None].steps.get(symbol)
+            state, matched = step if step is not None else self.step(state, symbol)
+            if matched:
+                found = at + 1
+            if state is DEAD:
+                break
+        return found
+
+    # ------------------------------------------------------------ states
+
+    def state(self, walks: tuple[int, ...], searching: bool, before: int) -> State:
+        if not self.asserts:
+            before = 0
+        key = (walks, searching, before)
+        state = self.states.get(key)
+        if state is None:
+            state = self.states[key] = {None: Facts(walks, searching, before)}
+        return state
+
+    def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
+        """The state behind `symbol` and whether a match ends before it."""
+        facts = state[None]
+        known = facts.steps.get(symbol)
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        if self.remembered >= MOST_STEPS:
+            self.states.clear()
+            self.remembered = 0
+            state = self.state(facts.walks, facts.searching, facts.before)
+            facts = state[None]
+        self.remembered += 1
+        made = self.make_step(facts, symbol)
+        facts.steps[symbol] = made
+        if made[0] is not DEAD and not made[1] and type(symbol) is str:
+            state[symbol] = made[0]
+        return made
+
+    def make_step(self, facts: Facts, symbol: Any) -> tuple[Any, bool]:
+        after = class_of(symbol)
+        left, right = (after, facts.before) if self.backward else (facts.before, after)
+        walks: dict[int, None] = {}
+        matched = self.advance(facts.walks, symbol, left, right, walks)
+        searching = facts.searching and not matched
+        if searching and symbol not in (END, START):
+            walks.setdefault(0)
+        return (self.state(tuple(walks), searching, after) if walks else DEAD), matched
+
+    def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, found: dict[int, None]) -> bool:
+        """Enters into `found` where each walk stands behind `symbol`, best first; whether one is at the end."""
+        code, size = self.code, self.size
+        sign = "\n" if symbol == FINAL_LINE_END else symbol
+        pending = list(reversed(walks))
+        seen: set[int] = set()
+        matched = False
+        while pending:
+            walk = pending.pop()
+            if walk in seen:
+                continue
+            seen.add(walk)
+            at = walk % size
+            operation, first, second = code[at]
+            if operation == CHAR:
+                if first == sign:
+                    found.setdefault(at + 1 + size * self.bits)
+            elif operation == SET:
+                if type(sign) is str and first.has(sign):
+                    found.setdefault(at + 1 + size * self.bits)
+            elif operation == MATCH:
+                matched = True
+                if not self.backward:
+                    break
+            elif operation != ASSERT or holds(first, left, right):
+                pending.extend(self.onward(at, walk - at, operation, first, second))
+        return matched
+
+    def onward(self, at: int, bits: int, operation: int, first: Any, second: Any) -> tuple[int, ...]:
+        """Where a walk continues without taking a character, the better last; `bits` are its loop bits, scaled."""
+        if operation == SPLIT:
+            return (second + bits, first + bits)
+        if operation == JUMP:
+            return (first + bits,)
+        if operation == ENTER:
+            return (at + 1 + self.cleared(bits, first),)
+        if operation == AGAIN:
+            if (bits // self.size) >> first & 1:
+                return (second[1] + bits, second[0] + bits)
+            return (second[2] + bits,)
+        return (at + 1 + bits,)
+
+    def cleared(self, bits: int, number: int) -> int:
+        return (bits // self.size & ~(1 << number)) * self.size

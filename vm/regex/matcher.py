@@ -1,0 +1,329 @@
+"""Patterns ready for use: search, in time linear in the text where the pattern allows it (G-9.5).
+
+Hands on `compile_pattern` and `Regex`. The automaton finds where a match stands; the backtracker then finds its groups
+between the two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget.
+"""
+
+from __future__ import annotations
+
+from ..values.metering import STRIDE, look
+from .automaton import Automaton
+from .program import (
+    AGAIN,
+    ASSERT,
+    BACKREF,
+    CHAR,
+    ENTER,
+    JUMP,
+    LOOK,
+    MATCH,
+    SAVE,
+    SET,
+    SPLIT,
+    Subject,
+    compile_backward,
+    compile_forward,
+)
+from .syntax import fold, parse_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .program import Program
+
+
+# ----------------------------------------------------------------
+# Matching by trying alternatives in order: what finds groups, and what lookaround and back references need.
+#
+# Hands on `Backtracker`. With `memory` it remembers where a choice failed and never tries it again there, which makes it
+# linear in the text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
+
+CHUNK_BITS = 16
+CHUNK = 1 << CHUNK_BITS
+FAILED = -1  # on the stack above the number of a choice: both of its sides were tried
+
+
+class BudgetSpent(Exception):
+    """The step budget of a pattern with lookaround or back references is used up."""
+
+
+class Backtracker:
+    """One program on one text. `slots` holds start and end of the match and of each group, -1 where it took no part.
+
+    A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
+    """
+
+    __slots__ = ("program", "subject", "slots", "stack", "steps", "memory", "limit", "size", "states", "bits")
+
+    def __init__(self, program: Program, subject: Subject, slots: list[int], memory: bool, steps: int = 0) -> None:
+        self.program = program
+        self.subject = subject
+        self.slots = slots
+        self.stack: list[int] = []
+        self.steps = steps
+        self.memory: dict[int, bytearray] | None = {} if memory else None
+        self.limit = len(subject.text)
+        self.size = len(program.code)
+        self.states = 1 << program.loops
+        self.bits = self.states - 1
+
+    def match_at(self, at: int) -> int:
+        """The end of the match that begins at `at`, -1 when there is none; `slots` then are its groups."""
+        self.slots[:] = [-1] * len(self.slots)
+        return self.run(at)
+
+    def run(self, at: int) -> int:
+        code, text, slots, stack = self.program.code, self.subject.text, self.slots, self.stack
+        base = len(stack)
+        pc = bits = pace = 0
+        while True:
+            pace += 1
+            if pace % STRIDE == 0:
+                look()
+            operation, first, second = code[pc]
+            if operation <= SET:
+                if at < self.limit and (text[at] == first if operation == CHAR else first.has(text[at])):
+                    at += 1
+                    pc += 1
+                    bits = self.bits
+                    continue
+            elif operation == SPLIT:
+                if self.choose(pc, at, bits, second):
+                    pc = first
+                    continue
+            elif operation == SAVE:
+                stack += (slots[first], -2 - first)
+                slots[first] = at
+                pc += 1
+                continue
+            elif operation == MATCH:
+                del stack[base:]
+                return at
+            else:
+                state = self.other(operation, first, second, pc, at, bits)
+                if state is not None:
+                    pc, at, bits = state
+                    continue
+            alternative = self.back(base)
+            if alternative < 0:
+                return -1
+            rest, pc = divmod(alternative, self.size)
+            at, bits = divmod(rest, self.states)
+
+    def choose(self, pc: int, at: int, bits: int, later: int) -> bool:
+        """Leaves the second side of a choice for later; False when the choice is known to fail."""
+        here = (at * self.states + bits) * self.size
+        memory = self.memory
+        if memory is None:
+            self.steps -= 1
+            if self.steps < 0:
+                raise BudgetSpent
+        else:
+            choice = here + pc
+            chunk = memory.get(choice >> CHUNK_BITS)
+            if chunk is not None and chunk[choice & CHUNK - 1]:
+                return False
+            self.stack += (choice, FAILED)
+        self.stack.append(here + later)
+        return True
+
+    def back(self, base: int) -> int:
+        """Undoes what was done since the last choice with a side left and takes it from the stack; -1 without one."""
+        stack = self.stack
+        while len(stack) > base:
+            top = stack.pop()
+            if top >= 0:
+                return top
+            below = stack.pop()
+            if top == FAILED:
+                self.remember(below)
+            else:
+                self.slots[-2 - top] = below
+        return -1
+
+    def remember(self, choice: int) -> None:
+        assert self.memory is not None
+        chunk = self.memory.get(choice >> CHUNK_BITS)
+        if chunk is None:
+            chunk = self.memory[choice >> CHUNK_BITS] = bytearray(CHUNK)
+        chunk[choice & CHUNK - 1] = 1
+
+    def other(
+        self, operation: int, first: Any, second: Any, pc: int, at: int, bits: int
+    ) -> tuple[int, int, int] | None:
+        """The rarer operations: where the walk continues, None when it fails."""
+        if operation == JUMP:
+            return first, at, bits
+        if operation == ASSERT:
+            return (pc + 1, at, bits) if self.subject.holds(first, at) else None
+        if operation == ENTER:
+            return pc + 1, at, bits & ~(1 << first)
+        if operation == AGAIN:
+            if not bits >> first & 1:
+                return second[2], at, bits
+            return (second[0], at, bits) if self.choose(pc, at, bits, second[1]) else None
+        if operation == LOOK:
+            return (pc + 1, at, bits) if self.look(at, *second) else None
+        assert operation == BACKREF
+        return self.backref(first, second, pc, at, bits)
+
+    def look(self, at: int, program: Program, ahead: bool, negative: bool, width: int) -> bool:
+        """A lookaround is tried once: what it found stays as it is (groups of a negative one are forgotten)."""
+        start = at - width
+        before = self.slots.copy()
+        inner = Backtracker(program, self.subject, self.slots, False, self.steps)
+        found = start >= 0 and inner.run(start) >= 0
+        self.steps = inner.steps - 1
+        if self.steps < 0:
+            raise BudgetSpent
+        if found and not negative:
+            for slot, old in enumerate(before):
+                if self.slots[slot] != old:
+                    self.stack += (old, -2 - slot)
+        else:
+            self.slots[:] = before
+        return found != negative
+
+    def backref(self, number: int, folds: bool, pc: int, at: int, bits: int) -> tuple[int, int, int] | None:
+        start, end = self.slots[2 * number : 2 * number + 2]
+        self.steps -= 1
+        if self.steps < 0:
+            raise BudgetSpent
+        if start < 0 or end < 0:
+            return None
+        wanted = self.subject.text[start:end]
+        found = self.subject.text[at : at + end - start]
+        self.steps -= len(wanted) // 64
+        if wanted != found and not (folds and list(map(fold, wanted)) == list(map(fold, found))):
+            return None
+        return pc + 1, at + len(wanted), self.bits if wanted else bits
+
+
+# ----------------------------------------------------------------
+
+MOST_REMEMBERED = 64
+# How many times over the automaton may read a text for all matches, before the memory of failures takes over.
+MOST_READINGS = 8
+LEAST_WORK = 4096
+# The step budget of patterns with lookaround or back references (G-9.5).
+LEAST_STEPS = 100_000
+STEPS_PER_CHARACTER = 16
+
+_remembered: dict[str, Regex] = {}
+
+
+def compile_pattern(source: str) -> Regex:
+    """PatternError for text that is no pattern; recent patterns are remembered."""
+    regex = _remembered.pop(source, None) or Regex(source)
+    _remembered[source] = regex
+    if len(_remembered) > MOST_REMEMBERED:
+        del _remembered[next(iter(_remembered))]
+    return regex
+
+
+class Regex:
+    """A compiled pattern. A match is its list of slots: start, end, then start and end of each group."""
+
+    __slots__ = ("groups", "names", "program", "forward", "backward", "first")
+
+    def __init__(self, source: str) -> None:
+        pattern = parse_pattern(source)
+        self.groups = pattern.groups
+        self.names = pattern.names
+        self.program = compile_forward(pattern.tree)
+        self.first = self.program.first_tests()
+        if self.program.linear:
+            self.forward = Automaton(self.program)
+            self.backward = Automaton(compile_backward(pattern.tree), backward=True)
+
+    def is_match(self, text: str) -> bool:
+        if self.program.linear:
+            return self.forward.finds(self.subject(text))
+        return self.find(text) is not None
+
+    def find(self, text: str) -> list[int] | None:
+        """The first match."""
+        return next(self.find_all(text), None)
+
+    def find_all(self, text: str) -> Iterator[list[int]]:
+        """The matches from left to right, not overlapping; behind an empty one the search begins a character later."""
+        search = Linear(self, text) if self.program.linear else Budgeted(self, text)
+        at = 0
+        while at <= len(text):
+            found = search.next(at)
+            if found is None:
+                return
+            yield found
+            at = found[1] + (found[0] == found[1])
+
+    def subject(self, text: str) -> Subject:
+        return Subject(text, self.program.final)
+
+    def slots(self) -> list[int]:
+        return [-1] * (2 * self.groups + 2)
+
+    def may_begin(self, sign: str) -> bool:
+        return self.first is None or any(test == sign if type(test) is str else test.has(sign) for test in self.first)
+
+
+class Budgeted:
+    """The search of the backtracker: each start in turn. What it may spend grows with the characters behind it, so a
+    long text is no reason to fail, but one place is. With `memory`, failures are remembered from one start to the next
+    instead."""
+
+    __slots__ = ("regex", "text", "furthest", "backtracker")
+
+    def __init__(self, regex: Regex, text: str, memory: bool = False) -> None:
+        self.regex = regex
+        self.text = text
+        self.furthest = 0
+        self.backtracker = Backtracker(regex.program, regex.subject(text), regex.slots(), memory, LEAST_STEPS)
+
+    def next(self, at: int) -> list[int] | None:
+        text = self.text
+        for start in range(at, len(text) + 1):
+            if start % STRIDE == 0:
+                look()
+            self.backtracker.steps += STEPS_PER_CHARACTER * (start - self.furthest)
+            self.furthest = start
+            if self.regex.first is not None and (start == len(text) or not self.regex.may_begin(text[start])):
+                continue
+            if self.backtracker.match_at(start) >= 0:
+                return self.backtracker.slots.copy()
+        return None
+
+
+class Linear:
+    """The search of the automaton. A text on which each match needs a look far ahead would be read over and over; when
+    that shows, a search that remembers its failures takes over."""
+
+    __slots__ = ("regex", "subject", "work", "other")
+
+    def __init__(self, regex: Regex, text: str) -> None:
+        self.regex = regex
+        self.subject = regex.subject(text)
+        self.work = 0
+        self.other: Budgeted | None = None
+
+    def next(self, at: int) -> list[int] | None:
+        if self.other is None and self.work > LEAST_WORK + MOST_READINGS * len(self.subject.text):
+            self.other = Budgeted(self.regex, self.subject.text, memory=True)
+        if self.other is not None:
+            return self.other.next(at)
+        forward = self.regex.forward
+        end = forward.end_of_first(self.subject, at)
+        if end < 0:
+            return None
+        start = self.regex.backward.start_of(self.subject, end, at)
+        self.work += forward.read_to - start
+        return self.with_groups(start, end) if self.regex.groups else [start, end]
+
+    def with_groups(self, start: int, end: int) -> list[int]:
+        """The groups of the match from `start` to `end`: no better walk leads beyond its end, so none need look there."""
+        inner = Backtracker(self.regex.program, self.subject, self.regex.slots(), memory=True)
+        inner.limit = end
+        found = inner.match_at(start)
+        assert found == end
+        return inner.slots

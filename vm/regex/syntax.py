@@ -1,0 +1,436 @@
+"""The syntax of patterns (L-7.10.5): text to a tree.
+
+Hands on `parse_pattern`, `Pattern`, `PatternError`, `CharSet` and `fold`. Nodes are tuples:
+
+    ("empty",)  ("char", test)  ("cat", [node, …])  ("alt", [node, …])  ("repeat", node, least, most or None, greedy)
+    ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)
+
+A test is a one-character String or a `CharSet`. Must not know: how patterns are matched.
+"""
+
+from __future__ import annotations
+
+from ..values.arithmetic import WHITE_SPACE
+from ..values.metering import LARGE, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    Node = tuple[Any, ...]
+
+MOST_PARTS = 50_000  # signs and classes of one pattern; fewer are instructions
+MOST_REPEATS = 1000
+MOST_NESTING = 50
+MOST_GROUPS = 200
+CACHED = 4096
+FLAGS = "ims"
+HEX = frozenset("0123456789abcdefABCDEF")
+DIGITS = frozenset("0123456789")
+CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "0": "\0"}
+HEX_LENGTHS = {"x": 2, "u": 4, "U": 8}
+ASSERTIONS = {"A": "start", "Z": "end", "z": "end", "b": "word", "B": "no word"}
+LOOKS = {"=": (True, False), "!": (True, True), "<=": (False, False), "<!": (False, True)}
+
+
+class PatternError(Exception):
+    """The pattern is none; `at` is the offset of the sign that cannot stand there."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason, at)
+        self.reason = reason
+        self.at = at
+
+
+def fold(sign: str) -> str:
+    """The character that stands for all that differ from `sign` in case only."""
+    folded = sign.casefold()
+    if len(folded) != 1:
+        folded = sign.lower()
+    return folded if len(folded) == 1 else sign
+
+
+def is_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def is_blank(sign: str) -> bool:
+    return sign in WHITE_SPACE
+
+
+CLASSES: dict[str, Callable[[str], bool]] = {"d": str.isdecimal, "w": is_word, "s": is_blank}
+
+
+class CharSet:
+    """A set of characters: single ones, ranges, classes with their complements; answers are remembered."""
+
+    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "known")
+
+    def __init__(self, negated: bool = False, folds: bool = False) -> None:
+        self.singles: set[str] = set()
+        self.ranges: list[tuple[str, str]] = []
+        self.classes: list[tuple[Callable[[str], bool], bool]] = []
+        self.negated = negated
+        self.folds = folds
+        self.known: dict[str, bool] = {}
+
+    def add_class(self, letter: str) -> None:
+        """`d`, `w`, `s`, or the capital letter of the complement."""
+        self.classes.append((CLASSES[letter.lower()], letter.isupper()))
+
+    def has(self, sign: str) -> bool:
+        answer = self.known.get(sign)
+        if answer is None:
+            if len(self.known) >= CACHED:
+                self.known.clear()
+            answer = self.known[sign] = self._asks(sign) != self.negated
+        return answer
+
+    def _asks(self, sign: str) -> bool:
+        if not self.folds:
+            return self._lists(sign)
+        return any(map(self._lists, {sign, fold(sign), sign.lower(), sign.upper(), fold(sign).upper()}))
+
+    def _lists(self, sign: str) -> bool:
+        if sign in self.singles or any(low <= sign <= high for low, high in self.ranges):
+            return True
+        return len(sign) == 1 and any(holds(sign) != complement for holds, complement in self.classes)
+
+
+class Pattern:
+    """A parsed pattern: its tree, the number of its groups and their names."""
+
+    __slots__ = ("tree", "groups", "names")
+
+    def __init__(self, tree: Node, groups: int, names: dict[str, int]) -> None:
+        self.tree = tree
+        self.groups = groups
+        self.names = names
+
+
+def parse_pattern(source: str) -> Pattern:
+    """PatternError for text that is no pattern."""
+    parser = Parser(source)
+    parser.global_flags()
+    tree = parser.alternatives()
+    if parser.at < len(source):
+        parser.fail("unmatched `)`")
+    return Pattern(tree, parser.groups, parser.names)
+
+
+class Parser:
+    """Recursive descent; `flags` are those in force where the parser stands, `open` the groups not yet closed."""
+
+    __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.at = 0
+        self.flags: frozenset[str] = frozenset()
+        self.groups = 0
+        self.names: dict[str, int] = {}
+        self.open: set[int] = set()
+        self.nesting = 0
+        self.parts = 0
+
+    def count(self) -> None:
+        """Another part of the pattern."""
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            self.fail("the pattern is too large", 0)
+        if self.parts % LARGE == 0:
+            look()
+
+    # ------------------------------------------------------------ signs
+
+    def fail(self, reason: str, at: int | None = None) -> NoReturn:
+        raise PatternError(reason, self.at if at is None else at)
+
+    def peek(self) -> str:
+        """The next sign, empty at the end."""
+        return self.source[self.at : self.at + 1]
+
+    def accept(self, text: str) -> bool:
+        if not self.source.startswith(text, self.at):
+            return False
+        self.at += len(text)
+        return True
+
+    def until(self, closing: str, what: str) -> str:
+        end = self.source.find(closing, self.at)
+        if end < 0:
+            self.fail(f"missing `{closing}` after {what}")
+        found = self.source[self.at : end]
+        self.at = end + 1
+        return found
+
+    # ------------------------------------------------------------ structure
+
+    def global_flags(self) -> None:
+        """`(?im)` at the very beginning."""
+        while self.source.startswith("(?", self.at):
+            self.count()
+            end = self.at + 2
+            while self.source[end : end + 1] in tuple(FLAGS):
+                end += 1
+            if end == self.at + 2 or self.source[end : end + 1] != ")":
+                return
+            self.flags |= set(self.source[self.at + 2 : end])
+            self.at = end + 1
+
+    def alternatives(self) -> Node:
+        found = [self.sequence()]
+        while self.accept("|"):
+            self.count()
+            found.append(self.sequence())
+        return found[0] if len(found) == 1 else ("alt", found)
+
+    def sequence(self) -> Node:
+        found: list[Node] = []
+        while self.peek() not in ("", "|", ")"):
+            self.count()
+            found.append(self.repeated())
+        return found[0] if len(found) == 1 else ("cat", found) if found else ("empty",)
+
+    def repeated(self) -> Node:
+        start = self.at
+        node = self.atom()
+        bounds = self.bounds()
+        if bounds is None:
+            return node
+        if node[0] == "assert" and self.source[start] != "(":
+            self.fail("nothing to repeat", start)
+        greedy = not self.accept("?")
+        again = self.at
+        if self.bounds() is not None:
+            self.fail("a repetition of a repetition needs a group", again)
+        return ("repeat", node, *bounds, greedy)
+
+    def bounds(self) -> tuple[int, int | None] | None:
+        """Least and most of a quantifier, None when none stands here; a brace that is none is a character."""
+        for sign, found in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+            if self.accept(sign):
+                return found
+        start = self.at
+        if not self.accept("{"):
+            return None
+        least = self.digits()
+        most = self.digits() if self.accept(",") else least
+        if not self.accept("}") or self.source[start : self.at] == "{}":
+            self.at = start
+            return None
+        return self.counted(start, int(least or 0), int(most) if most else None)
+
+    def counted(self, start: int, least: int, most: int | None) -> tuple[int, int | None]:
+        if max(least, most or 0) > MOST_REPEATS:
+            self.fail(f"more than {MOST_REPEATS} repetitions", start)
+        if most is not None and most < least:
+            self.fail("the least number of repetitions is above the most", start)
+        return least, most
+
+    def digits(self) -> str:
+        start = self.at
+        while self.peek() in DIGITS and self.at - start < 9:
+            self.at += 1
+        return self.source[start : self.at]
+
+    # ------------------------------------------------------------ atoms
+
+    def atom(self) -> Node:
+        sign = self.peek()
+        if sign in ("*", "+", "?") or (sign == "{" and self.is_quantifier()):
+            self.fail("nothing to repeat")
+        self.at += 1
+        if sign == "(":
+            return self.group()
+        if sign == "[":
+            return ("char", self.char_set())
+        if sign == ".":
+            return ("char", self.any_char())
+        if sign == "^":
+            return ("assert", "line start" if "m" in self.flags else "start")
+        if sign == "$":
+            return ("assert", "line end" if "m" in self.flags else "final end")
+        return self.escape() if sign == "\\" else self.literal(sign)
+
+    def is_quantifier(self) -> bool:
+        start = self.at
+        found = self.bounds() is not None
+        self.at = start
+        return found
+
+    def literal(self, sign: str) -> Node:
+        if "i" not in self.flags or (sign.lower() == sign.upper() == fold(sign)):
+            return ("char", sign)
+        test = CharSet(folds=True)
+        test.singles.update((sign, fold(sign)))
+        return ("char", test)
+
+    def any_char(self) -> CharSet:
+        test = CharSet(negated=True)
+        if "s" not in self.flags:
+            test.singles.add("\n")
+        return test
+
+    def escape(self) -> Node:
+        """What stands behind a backslash outside of a class."""
+        sign = self.peek()
+        if sign in ASSERTIONS:
+            self.at += 1
+            return ("assert", ASSERTIONS[sign])
+        if sign.lower() in CLASSES:
+            self.at += 1
+            test = CharSet()
+            test.add_class(sign)
+            return ("char", test)
+        if sign in DIGITS and sign != "0":
+            start = self.at - 1
+            return self.backref(int(self.digits()), start)
+        return self.literal(self.escaped_char())
+
+    def escaped_char(self) -> str:
+        """The character an escape writes."""
+        start = self.at - 1
+        sign = self.peek()
+        self.at += 1
+        if sign in CONTROLS:
+            return CONTROLS[sign]
+        if sign in HEX_LENGTHS:
+            return self.code_point(start, sign)
+        if not sign:
+            self.fail("nothing after `\\`", start)
+        if sign.isascii() and sign.isalnum():
+            self.fail(f"unknown escape `\\{sign}`", start)
+        return sign
+
+    def code_point(self, start: int, letter: str) -> str:
+        if letter == "u" and self.accept("{"):
+            digits = self.until("}", "`\\u{`")
+        else:
+            digits = self.source[self.at : self.at + HEX_LENGTHS[letter]]
+            self.at += HEX_LENGTHS[letter]
+            if len(digits) < HEX_LENGTHS[letter]:
+                digits = ""
+        if not digits or len(digits) > 8 or not HEX.issuperset(digits) or int(digits, 16) > 0x10FFFF:
+            self.fail("escape of no character", start)
+        return chr(int(digits, 16))
+
+    def backref(self, number: int, start: int) -> Node:
+        if number > self.groups:
+            self.fail(f"no group {number} before this back reference", start)
+        if number in self.open:
+            self.fail(f"group {number} is still open here", start)
+        return ("backref", number, "i" in self.flags)
+
+    # ------------------------------------------------------------ classes
+
+    def char_set(self) -> CharSet:
+        start = self.at - 1
+        test = CharSet(self.accept("^"), "i" in self.flags)
+        first = True
+        while first or self.peek() != "]":
+            if not self.peek():
+                self.fail("missing `]`", start)
+            first = False
+            self.count()
+            self.class_item(test)
+        self.at += 1
+        return test
+
+    def class_item(self, test: CharSet) -> None:
+        start = self.at
+        low = self.class_char(test)
+        if self.peek() != "-" or self.source[self.at + 1 : self.at + 2] in ("]", ""):
+            if low:
+                test.singles.update((low, fold(low)) if test.folds else low)
+            return
+        self.at += 1
+        high = self.class_char(test)
+        if not low or not high or high < low:
+            self.fail("a range that is none", start)
+        test.ranges.append((low, high))
+
+    def class_char(self, test: CharSet) -> str:
+        """One character of a class; empty for `\\d` and its kin, which are added at once."""
+        if not self.accept("\\"):
+            self.at += 1
+            return self.source[self.at - 1]
+        sign = self.peek()
+        if sign and sign.lower() in CLASSES:
+            self.at += 1
+            test.add_class(sign)
+            return ""
+        if sign == "b":
+            self.at += 1
+            return "\b"
+        return self.escaped_char()
+
+    # ------------------------------------------------------------ groups
+
+    def group(self) -> Node:
+        start = self.at - 1
+        self.nesting += 1
+        if self.nesting > MOST_NESTING:
+            self.fail(f"groups nested deeper than {MOST_NESTING}", start)
+        outer = self.flags
+        node = self.extension(start) if self.accept("?") else self.capture(start, "")
+        self.flags = outer
+        self.nesting -= 1
+        return node
+
+    def inside(self, start: int) -> Node:
+        """The rest of a group up to its bracket."""
+        node = self.alternatives()
+        if not self.accept(")"):
+            self.fail("missing `)`", start)
+        return node
+
+    def capture(self, start: int, name: str) -> Node:
+        self.groups += 1
+        number = self.groups
+        if number > MOST_GROUPS:
+            self.fail(f"more than {MOST_GROUPS} groups", start)
+        if name:
+            self.names[name] = number
+        self.open.add(number)
+        node = self.inside(start)
+        self.open.discard(number)
+        return ("group", number, node)
+
+    def extension(self, start: int) -> Node:
+        """What begins with `(?`."""
+        if self.accept(":"):
+            return self.inside(start)
+        if self.accept("P<"):
+            return self.capture(start, self.new_name(start))
+        if self.accept("P="):
+            name = self.until(")", "the name")
+            if name not in self.names:
+                self.fail(f"no group `{name}` before this back reference", start)
+            return self.backref(self.names[name], start)
+        for sign, (ahead, negative) in LOOKS.items():
+            if self.accept(sign):
+                return ("look", ahead, negative, self.inside(start))
+        return self.scoped_flags(start)
+
+    def new_name(self, start: int) -> str:
+        name = self.until(">", "the name")
+        if not name.isidentifier():
+            self.fail(f"`{name}` is no name", start)
+        if name in self.names:
+            self.fail(f"two groups named `{name}`", start)
+        return name
+
+    def scoped_flags(self, start: int) -> Node:
+        """`(?i:…)`."""
+        end = self.at
+        while self.source[end : end + 1] in tuple(FLAGS):
+            end += 1
+        if end > self.at and self.source[end : end + 1] == ":":
+            self.flags |= set(self.source[self.at : end])
+            self.at = end + 1
+            return self.inside(start)
+        if end > self.at and self.source[end : end + 1] == ")":
+            self.fail("flags for the whole pattern stand at its beginning", start)
+        self.fail("unknown kind of group; a named one is written `(?P<name>…)`", start)

@@ -1,0 +1,533 @@
+"""A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, who waits for
+whom, the heap, stores.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify
+
+from ..bytecode.image import K_CONFIG
+from ..bytecode.opcodes import OPCODES
+from ..generated.loop import NUMBERS
+from ..interp.effects import Effect
+from ..interp.scheduler import AllEnded, Await, Each, First, HostCall, JoinAll
+from ..interp.stores import Ledger, Stores
+from ..interp.tasks import DONE, READY, WAITING, Task
+from ..panics import Panic
+from ..values import Closure, HashMapRef, key_of, unkey
+from .envelope import SnapshotError, fits, misshapen, unseal
+from .kinds import is_iterator, lowered_iterator, lowered_payload, read_iterator, read_payload, same_form
+from .reader import WRONG, Reader
+from .writer import Writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..interp.link import Program
+    from ..interp.linked import Code
+    from ..interp.machine import Machine
+    from ..interp.scheduler import Wait
+    from ..interp.stores import HashStore
+    from ..values import MemoryRef, Stream
+    from .envelope import Heads, Secrets
+
+
+# ----------------------------------------------------------------
+# The frames and the operand stack of one task (G-13.7, G-13.9): each frame stands at a suspension point of its function, and
+# the stack holds what the verifier's stack map says for it.
+#
+# Hands on `lowered_frames` and `read_frames`. A frame names its function by number and hash, and the instruction it goes on
+# with by
+# its place.
+
+CALLS = frozenset({"CALL", "CALL_VALUE", "CALL_METHOD", "CALL_INOUT"})  # what a frame waits in for another one
+_BEGIN = NUMBERS["LINK"]
+NOT_BEGUN = -1
+
+
+def lowered_frames(w: Writer, task: Task) -> list[Any]:
+    """The frames, outermost first, and what is on the operand stack."""
+    ins, locs, cells, code, top = task.state
+    frames = [*task.frames[1:], (ins, locs, cells, code)]
+    stack = [*task.stack, top][1:]  # the first entry is no value: what the top register held when the stack was empty
+    return [[_frame(w, *frame) for frame in frames], [_entry(w, value) for value in stack]]
+
+
+def _entry(w: Writer, value: Any) -> Any:
+    return lowered_iterator(w, value) if is_iterator(value) else w.put(value)
+
+
+def _frame(w: Writer, ins: Any, locs: list[Any], cells: list[Any], code: Code) -> list[Any]:
+    at = NOT_BEGUN if ins[0] == _BEGIN else _place(code, ins)
+    function = w.function(code)
+    own = [None if cell is None else w.cell(cell) for cell in cells]
+    return [function, w.program.image.functions[function].hash, at, [w.put(value) for value in locs], own]
+
+
+def _place(code: Code, ins: Any) -> int:
+    for index, node in enumerate(code.nodes):
+        if node is ins:
+            return index
+    raise SnapshotError("V008", f"a frame of {code.label} stands at no suspension point; run the machine to one first")
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_frames(r: Reader, task: Task, rows: Any, stack: Any) -> None:
+    """Gives the task its frames and its stack."""
+    program = r.program
+    frames = [_read_frame(r, *row) for row in r.list(rows)]
+    iterators: list[bool] = []
+    for code, at, _, _ in frames[:-1]:
+        iterators += _kinds(r, code, at, CALLS, True)
+    code, at, locs, cells = frames[-1]
+    if at == NOT_BEGUN:
+        if len(frames) > 1 or task.status == WAITING:
+            raise misshapen("a task that waits before it has begun")
+        ins = program.begin(code)
+    else:
+        iterators += _kinds(r, code, at, None, task.status == WAITING)
+        ins = code.nodes[at]
+    if len(r.list(stack)) != len(iterators):
+        raise misshapen("a stack of another depth than its frames have")
+    held = [read_iterator(r, form) if walk else r.value(form) for form, walk in zip(stack, iterators, strict=True)]
+    whole = [None, *held]
+    task.stack, top = whole[:-1], whole[-1]
+    task.frames = [(program.halt, None, None, None), *((code.nodes[at], ls, cs, code) for code, at, ls, cs in frames[:-1])]
+    task.state = (ins, locs, cells, code, top)
+    if code is not task.code and len(frames) == 1:
+        raise misshapen("a task that runs another function than its own")
+
+
+def _read_frame(r: Reader, number: Any, digest: Any, at: Any, locs: Any, cells: Any) -> tuple[Code, int, list[Any], list[Any]]:
+    code = r.function(number)
+    function = r.program.image.functions[code.number]
+    if digest != function.hash:
+        raise misshapen(f"a frame of another {code.label} than that of the image")
+    if type(at) is not int or at < NOT_BEGUN or len(r.list(locs)) != function.slots or len(r.list(cells)) != code.cell_count:
+        raise misshapen(f"a frame that {code.label} has not")
+    if at != NOT_BEGUN:
+        r.program.link(code)
+    return code, at, r.values(locs), [None if cell is None else r.cell(cell) for cell in cells]
+
+
+def _kinds(r: Reader, code: Code, at: int, calls: frozenset[str] | None, awaits: bool) -> list[bool]:
+    """Which entries of a frame's part of the stack are iterators; `calls`: what the instruction before may be, None for any that
+    suspends; `awaits`: what it gives is not there yet."""
+    facts = r.program.verified.functions[code.number]
+    before = OPCODES[facts.instructions[at - 1][1]] if 0 < at < len(facts.instructions) else None
+    if before is None or (before.flow != "suspend" if calls is None else before.name not in calls):
+        raise misshapen(f"a frame of {code.label} that stands at no suspension point")
+    if awaits and len(before.pushes) != 1 or facts.depths[at] < 0:
+        raise misshapen(f"a frame of {code.label} that waits where nothing is awaited")
+    return [bool(facts.iterators[at] >> position & 1) for position in range(facts.depths[at] - awaits)]
+
+
+# ----------------------------------------------------------------
+# Hashmaps, ledgers and configured fields of a machine as parts of a snapshot (G-13.7: state).
+#
+# In the state of a session a hashmap with a file keeps its entries there: only its watchers are written. Hands on `lowered`,
+# and
+# `read`, whose outcome `replace` puts in place of a machine's own without fail.
+
+
+def lowered(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
+    """Configured fields, hashmaps, ledgers; `with_files`: entries of hashmaps with a file too, which a run goes on with."""
+    configured = [[list(target), w.put(value)] for target, value in machine.configured.items()]
+    stores = machine.stores
+    hashmaps = [[name, _entries(w, store, with_files), _watchers(w, store)] for name, store in stores.hashmaps.items()]
+    ledgers = [[name, list(map(w.clean, scope)), _records(w, held)] for (name, scope), held in stores.ledgers.items()]
+    return [configured, hashmaps, ledgers]
+
+
+def _entries(w: Writer, store: HashStore, with_files: bool) -> list[Any] | None:
+    if store.path is not None and not with_files:
+        return None
+    return [part for key, value in store.items.items() for part in (w.put(unkey(key)), w.put(value))]
+
+
+def _watchers(w: Writer, store: HashStore) -> list[Any]:
+    """The key is none, or one in a list: nil is no key."""
+    return [
+        [w.clean(prefix), [] if key is None else [w.put(unkey(key))], w.put(closure)] for prefix, key, closure in store.watchers
+    ]
+
+
+def _records(w: Writer, ledger: Ledger) -> list[Any]:
+    return [[w.put(name), [w.put(key) for key in keys], w.put(value)] for name, (keys, value) in ledger.entries.items()]
+
+
+class Read:
+    """What a snapshot says of stores and configured fields, whole and checked; `files`: the hashmaps that are to be read anew."""
+
+    __slots__ = ("stores", "configured", "files")
+
+    def __init__(self, stores: Stores, configured: dict[tuple[str, int, str], Any]) -> None:
+        self.stores = stores
+        self.configured = configured
+        self.files = [HashMapRef(name) for name, store in stores.hashmaps.items() if store.path is not None]
+
+    def replace(self, machine: Machine) -> None:
+        machine.stores = self.stores
+        machine.configured = self.configured
+
+
+def read_stores(r: Reader, part: Any, with_files: bool) -> Read:
+    try:
+        configured, hashmaps, ledgers = part
+        stores = Stores(r.program)
+        _fill_hashmaps(r, stores, hashmaps, with_files)
+        for row in ledgers:
+            _fill_ledger(r, stores, *row)
+        return Read(stores, _configured(r, configured))
+    except WRONG:
+        raise misshapen("the stores are malformed") from None
+
+
+def _configured(r: Reader, rows: Any) -> dict[tuple[str, int, str], Any]:
+    fields = {tuple(value) for kind, value in r.program.image.constants if kind == K_CONFIG}
+    found: dict[Any, Any] = {}
+    for target, value in rows:
+        if tuple(target) not in fields or tuple(target) in found:
+            raise misshapen("a field that the program does not configure")
+        found[tuple(target)] = r.value(value)
+    return found
+
+
+def _fill_hashmaps(r: Reader, stores: Stores, rows: Any, with_files: bool) -> None:
+    if [row[0] for row in rows] != list(stores.hashmaps):
+        raise misshapen("other hashmaps than those of the program")
+    for name, entries, watchers in rows:
+        store = stores.hashmaps[name]
+        if (entries is None) is with_files if store.path is not None else entries is None:
+            raise misshapen(f"entries that the hashmap {name} keeps elsewhere")
+        values = r.values(entries or [])
+        for key, value in zip(values[::2], values[1::2], strict=True):
+            if not (fits(key, store.key_type) and fits(value, store.value_type)):
+                raise misshapen(f"an entry that does not fit the hashmap {name}")
+            store.items[key_of(key)] = value
+        if len(store.items) * 2 != len(values):
+            raise misshapen(f"the hashmap {name} holds one key twice")
+        store.watchers = [_watcher(r, *row) for row in r.list(watchers)]
+
+
+def _watcher(r: Reader, prefix: Any, key: Any, closure: Any) -> tuple[str, Any, Closure]:
+    function = r.value(closure)
+    keys = [key_of(each) for each in r.values(key)]
+    if type(function) is not Closure or len(keys) > 1 or function.function.argc != (2 if keys else 3):
+        raise misshapen("a watcher that is no function of a key's changes")
+    return r.text(prefix), keys[0] if keys else None, function
+
+
+def _fill_ledger(r: Reader, stores: Stores, name: Any, scope: Any, records: Any) -> None:
+    at = (r.text(name), tuple(map(r.text, r.list(scope))))
+    if name not in stores.ledger_names or at in stores.ledgers:
+        raise misshapen(f"a ledger {name} that the program has not")
+    ledger = stores.ledgers[at] = Ledger(name)
+    for identifier, keys, value in records:
+        ledger.put(r.text(r.value(identifier)), list(map(r.text, r.values(keys))), r.text(r.value(value)))
+    if len(ledger.entries) != len(records):
+        raise misshapen(f"the ledger {name} holds one identifier twice")
+
+
+# ----------------------------------------------------------------
+# What a task waits for inside the machine, and who waits for its end, as parts of a snapshot.
+#
+# Hands on `lowered_wait`, `lowered_watchers` and their inverses. Waits that were answered meanwhile are left out: the end of
+# what
+# they watch tells them nothing.
+
+KINDS: tuple[type[Wait], ...] = (Await, JoinAll, First, Each, AllEnded)
+BY_HOST = None  # a watcher that is no wait of a task
+
+
+def lowered_wait(w: Writer, wait: Any) -> list[Any] | None:
+    if wait is None:
+        return None
+    kind = KINDS.index(type(wait))
+    if type(wait) is Await:
+        return [kind]
+    if type(wait) is AllEnded:
+        return [kind, w.put(wait.value), wait.left]
+    if type(wait) is Each:
+        cells = [None if cell is None else w.cell(cell) for cell in wait.captured]
+        places = [[w.task(task), place] for task, place in wait.places.items()]
+        results = [w.put(value) for value in wait.results]
+        return [kind, w.function(wait.code), cells, lowered_iterator(w, wait.elements), wait.limit, results, places]
+    operands = list(map(w.task, wait.operands))
+    return [kind, operands, wait.left] if type(wait) is JoinAll else [kind, operands]
+
+
+def lowered_watchers(w: Writer, task: Task) -> list[Any]:
+    told = [one for one in task.watchers if type(one) is HostCall or one.task.wait is one]
+    return [BY_HOST if type(one) is HostCall else w.task(one.task) for one in told]
+
+
+def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
+    if form is None:
+        return None
+    kind, *parts = r.list(form)
+    cls = KINDS[r.index(kind)]
+    if cls is Await:
+        () = parts
+        return Await(task)
+    if cls is AllEnded:
+        value, left = parts
+        return AllEnded(task, r.value(value), r.index(left))
+    if cls is Each:
+        return _read_each(r, task, *parts)
+    operands = list(map(r.task, parts[0]))
+    if cls is First:
+        (_,) = parts
+        return First(task, operands)
+    _, left = parts
+    return JoinAll(task, operands, r.index(left))
+
+
+def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, limit: Any, results: Any, places: Any) -> Each:
+    code = r.function(function)
+    captured = [None if cell is None else r.cell(cell) for cell in r.list(cells)]
+    each = Each(task, read_iterator(r, elements), r.index(limit), code, captured)
+    each.results = r.values(results)
+    each.places = {r.task(number): r.index(place) for number, place in places}
+    if len(captured) != code.cell_count or code.argc != 1 or any(place >= len(each.results) for place in each.places.values()):
+        raise misshapen("a parallel loop that the image has not")
+    return each
+
+
+def _check_wait(wait: Wait, watched: list[Task]) -> None:
+    """It ends when those that it watches have ended, not before and not never."""
+    fitting = bool(watched)
+    if isinstance(wait, JoinAll | AllEnded):
+        fitting = fitting and wait.left == len(watched)
+    elif isinstance(wait, Each):
+        fitting = fitting and len(watched) == len(wait.places) and set(watched) == set(wait.places)
+    if not fitting:
+        raise misshapen("a task that waits for tasks that do not run")
+
+
+def read_watchers(
+    r: Reader, alive: list[Task], forms: dict[Task, Any], calls: dict[str, HostCall]
+) -> list[tuple[HostCall, Task]]:
+    """Gives all tasks their watchers, when all are there; `calls`: those of the host, given back with their tasks."""
+    called = []
+    watched: dict[int, list[Task]] = {}
+    for task in alive:
+        for form in r.list(forms[task]):
+            if form is BY_HOST:
+                called.append((calls[task.path], task))
+                task.watchers.append(calls[task.path])
+            elif r.task(form).wait is None:
+                raise misshapen("a task that waits for another's end and for nothing")
+            else:
+                wait = r.task(form).wait
+                task.watchers.append(wait)
+                watched.setdefault(id(wait), []).append(task)
+    for task in alive:
+        if task.wait is not None:
+            _check_wait(task.wait, watched.get(id(task.wait), []))
+        asked = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
+        if task.calls != asked or (asked and task.effect is None):
+            raise misshapen("a task that the host runs for nothing")
+    return called
+
+
+# ----------------------------------------------------------------
+# A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, the heap,
+# stores,
+# configured fields, budgets.
+#
+# What the host performs goes on with the new machine: it keeps its records of effects and of what it runs, and their tasks are
+# those of the new one. Hands on `written`, `read` and `Held`.
+
+if TYPE_CHECKING:
+    Check = Callable[[Any, list[tuple[MemoryRef, int]]], object]
+
+WHAT = "snapshot of a run"
+
+
+class Held:
+    """What the host has of a machine: effects by key, of which tasks await some, and others have replies on their way or are to
+    be closed; what it runs, by the path of the task; `kept`: values that share with those of the machine. `check` gets the
+    part of the host itself, and the handles of memories with their versions, before anything changes."""
+
+    def __init__(self, machine: Machine, kept: list[Any], check: Check) -> None:
+        self.kept = kept
+        self.check = check
+        tasks = [task for root in machine.roots for task in root.subtree()]
+        awaited = [task.effect for task in tasks if task.effect is not None]
+        self.awaited = {effect.key for effect in awaited}
+        streamed = [effect for task in tasks for effect in task.streams]
+        self.effects: dict[str, Effect] = {effect.key: effect for effect in (*awaited, *streamed, *machine.closed)}
+        self.calls = {task.path: call for task in tasks for call in task.watchers if type(call) is HostCall}
+
+
+# ---------------------------------------------------------------- writing
+
+
+class RunWriter(Writer):
+    """Writes tasks that run and replies on their way, too."""
+
+    def stream_key(self, stream: Stream) -> str:
+        key: str = stream.effect.key
+        return key
+
+    def task_row(self, task: Task) -> list[Any]:
+        if task.status is DONE:
+            return super().task_row(task)
+        fault = None if task.fault is None else [task.fault.code, self.put(task.fault.message)]
+        parent = None if task.parent is None else self.task(task.parent)
+        effect = None if task.effect is None else _effect(self, task.effect)
+        flags = [task.status is WAITING, task.working, task.doomed]
+        numbers = [task.number, task.depth, task.counter, task.born, task.calls]
+        streams = [stream.key for stream in task.streams]
+        return [
+            task.path, self.function(task.code), parent, flags, numbers, *lowered_frames(self, task), fault, effect,
+            lowered_wait(self, task.wait), lowered_watchers(self, task), streams,
+        ]  # fmt: skip
+
+
+def _effect(w: Writer, effect: Effect) -> list[Any]:
+    return [effect.key, effect.kind, lowered_payload(w, effect.payload)]
+
+
+def written(machine: Machine, kept: list[Any], secrets: Secrets, head: Heads, own: Any) -> bytes:
+    """`kept`: as `Held` has them; `own`: plain data of the host itself."""
+    w = RunWriter(machine.program, secrets, head)
+    for root in machine.roots:
+        for task in root.subtree():
+            w.task(task)
+    current = None if machine.current is None else w.task(machine.current)
+    numbers = [machine.used, machine.created, machine.root_count]
+    closed = [effect.key for effect in machine.closed]
+    state = lowered(w, machine, True)
+    return w.sealed(WHAT, [numbers, current, closed, state, [w.put(value) for value in kept], own])
+
+
+# ---------------------------------------------------------------- reading
+
+
+def own_part(program: Program, data: bytes) -> Any:
+    """What the host gave for itself, of a snapshot whose run is not taken up."""
+    try:
+        return unseal(data, WHAT, program)[3][-1]
+    except WRONG:
+        raise misshapen(f"the {WHAT} is malformed") from None
+
+
+class RunReader(Reader):
+    """`held`: what the host performs; `adopted`: its effects with the tasks and payloads that are theirs from now on."""
+
+    holes = True  # while functions of the program give defaults to what `json::parse_as` made
+
+    def __init__(self, program: Program, data: bytes, held: Held, secrets: Secrets) -> None:
+        self.held = held
+        self.adopted: list[tuple[Effect, Task, Any]] = []
+        self.watchers: dict[Task, Any] = {}
+        super().__init__(program, data, WHAT, secrets)
+
+    def stream_effect(self, key: Any) -> Effect:
+        return self.effect(key)
+
+    def effect(self, key: Any) -> Effect:
+        found = self.held.effects.get(self.text(key))
+        if found is None:
+            raise misshapen(f"an effect {key} that the host does not perform")
+        return found
+
+    def end_task(self, task: Task, *row: Any) -> None:
+        if len(row) == 3:
+            return super().end_task(task, *row)
+        path, function, parent, flags, numbers, frames, stack, fault, effect, wait, watchers, streams = row
+        waits, task.working, task.doomed = map(self.flag, flags)
+        task.path = self.text(path)
+        task.code = self.function(function)
+        task.status = WAITING if waits else READY
+        task.number, task.depth, task.counter, task.born, task.calls = map(self.index, numbers)
+        if parent is not None:
+            self._put_below(task, self.task(parent))
+        read_frames(self, task, frames, stack)
+        if fault is not None:
+            code, message = fault
+            task.fault = Panic(self.text(code), self.text(self.value(message)))
+        if effect is not None:
+            self._adopt(task, *effect)
+        task.wait = read_wait(self, task, wait)
+        self.watchers[task] = watchers
+        task.streams = dict.fromkeys(map(self.effect, self.list(streams)))
+        for stream in task.streams:
+            self.adopted.append((stream, task, stream.payload))
+        if waits is not ((effect is not None) ^ (wait is not None)):
+            raise misshapen("a task that waits for nothing, or for two things")
+        return None
+
+    def _put_below(self, task: Task, parent: Task) -> None:
+        """Rows of parents stand before those of their children, so that no task is below itself."""
+        if parent.status is DONE or not task.path.startswith(f"{parent.path}.") or task.depth > len(parent.frames):
+            raise misshapen("a task that its parent has not started")
+        task.parent = parent
+        task.base = parent.base + task.depth
+        parent.children[task] = None
+
+    def _adopt(self, task: Task, key: Any, kind: Any, payload: Any) -> None:
+        effect, asked = self.effect(key), read_payload(self, payload)
+        if kind != effect.kind or not key.startswith(f"{task.path}:") or not same_form(asked, effect.payload):
+            raise misshapen(f"the effect {key} is another one than the host performs")
+        task.effect = effect
+        self.adopted.append((effect, task, asked))
+
+
+def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[list[Any], dict[str, Stream]]:
+    """Puts the run into a machine in which nothing has run, whose limits stay the host's. Gives what was kept beside it, and
+    streams that have not ended, by the keys of the effects that began them.
+
+    SnapshotError, and nothing of the host has changed, unless all of it fits what the host performs."""
+    r = RunReader(machine.program, data, held, secrets)
+    try:
+        numbers, current, closed, state, kept, own = r.roots
+        used, machine.created, machine.root_count = map(r.index, numbers)
+        machine.reserve = machine.steps - used
+        read_stores(r, state, True).replace(machine)
+        alive = _plant(r, machine, current)
+        called = read_watchers(r, alive, r.watchers, held.calls)
+        if len(called) != len(held.calls) or {task.effect.key for task in alive if task.effect is not None} != held.awaited:
+            raise misshapen("tasks of another moment than the host's")
+        machine.closed = list(map(r.effect, closed))
+        values = r.values(kept)
+        if list(map(type, values)) != list(map(type, held.kept)):
+            raise misshapen("values that the host has not kept")
+        held.check(own, r.memories)
+    except WRONG:
+        raise misshapen(f"the {WHAT} is malformed") from None
+    for effect, task, payload in r.adopted:
+        effect.task, effect.payload = task, payload
+    for call, task in called:
+        call.task = task
+    return values, r.streams
+
+
+def _plant(r: RunReader, machine: Machine, current: Any) -> list[Task]:
+    """The tree of tasks, and who may run; those that have not ended."""
+    alive = list(r.watchers)
+    numbers, paths = {task.number for task in alive}, {task.path for task in alive}
+    awaited = [task.effect for task in alive if task.effect is not None]
+    if not len(numbers) == len(paths) == len(alive) or len(set(awaited)) != len(awaited):
+        raise misshapen("two tasks of one name, or that wait for one effect")
+    if any(number >= machine.created for number in numbers):
+        raise misshapen("a task that was not created")
+    ready = [task for task in alive if task.status is READY]
+    machine.current = None if current is None else r.task(current)
+    if machine.current is not None and (machine.current not in ready or not machine.current.working):
+        raise misshapen("a task that runs and cannot")
+    machine.roots = {task: None for task in sorted(alive, key=lambda task: task.number) if task.parent is None}
+    machine.queue = [(task.number, task) for task in ready if task.working and task is not machine.current]
+    machine.held = [(task.number, task) for task in ready if not task.working]
+    heapify(machine.queue)
+    heapify(machine.held)
+    machine.at_work = sum(task.working for task in alive)
+    if machine.held and machine.at_work < machine.task_limit:
+        raise misshapen("a task that could run and may not")
+    return alive

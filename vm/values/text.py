@@ -1,0 +1,451 @@
+"""Display and debug form of every value (L-5.1, columns Display; L-5.1.19).
+
+Hands on `display`, `debug` and `brief`. The two forms share their composite rows and differ in Strings, Floats, errors.
+"""
+
+from __future__ import annotations
+
+from .containers import Array, Map, Queue, RangeValue, Set, Stack, bytes_text, elements, to_base64
+from .errors import FOR_MODEL, ErrorValue
+from .limits import (
+    INT_MAX,
+    INT_MIN,
+    check_string_size,
+    float_literal,
+    float_text,
+    limits,
+    nesting_too_deep,
+    string_too_long,
+    utf8_size,
+)
+from .metering import BLOCK, STRIDE, look, paced
+from .objects import Closure, EnumValue, Err, NoneOption, Ok, Response, Some, Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+
+# ----------------------------------------------------------------
+# The engine that writes a value as text: one walk with an explicit stack for Display, debug form and JSON (G-6.1).
+#
+# Hands on `render`. A form is a table from class to a function that gives text for a leaf, or the pieces of a whole:
+# text as it stands and inner wholes still to be walked. The walk needs no Python recursion and stops at the limits.
+
+if TYPE_CHECKING:
+    Form = dict[type, Callable[[Any], Any]]
+
+
+class Whole:
+    """An inner value whose pieces come later."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: Iterable[Any]) -> None:
+        self.pieces = pieces
+
+
+def write(value: Any, form: Form) -> Any:
+    """Text when `value` is a leaf of `form`, else a `Whole`."""
+    writer = form.get(type(value))
+    if writer is None:
+        # Generated struct classes are not in the table; every other class that may appear falls under `object`.
+        writer = form[Struct if isinstance(value, Struct) else object]
+    written = writer(value)
+    return written if type(written) is str else Whole(written)
+
+
+def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator[Any]:
+    """The pieces of `values` with `separator` between them."""
+    first = True
+    for value in values:
+        if not first:
+            yield separator
+        first = False
+        yield write(value, form)
+
+
+def render(value: Any, form: Form) -> str:
+    """`value` in `form`; P103 beyond the limits on String size and nesting."""
+    first = write(value, form)
+    if type(first) is str:
+        check_string_size(utf8_size(first))
+        return first
+    text = "".join(_walk(first))
+    look()
+    if len(text) * 4 > limits.surely:
+        check_string_size(utf8_size(text))
+    return text
+
+
+def fits(value: Any, form: Form, most: int) -> bool:
+    """Whether `value` in `form` has at most so many bytes; no more than that is written."""
+    first = write(value, form)
+    if type(first) is str:
+        return utf8_size(first) <= most
+    size = 0
+    for piece in _walk(first):
+        size += utf8_size(piece)
+        if size > most:
+            return False
+    return True
+
+
+def _walk(first: Whole) -> Iterator[str]:
+    """Every piece in order; a code point takes at least one byte, so counting them stops an oversized text early."""
+    size = pace = 0
+    stack = [iter(first.pieces)]
+    while stack:
+        pace += 1
+        if pace == STRIDE:
+            pace = 0
+            look()
+        piece = next(stack[-1], None)
+        if piece is None:
+            stack.pop()
+        elif type(piece) is str:
+            size += len(piece)
+            if size > limits.surely and size > limits.string:
+                string_too_long()
+            yield piece
+        else:
+            if len(stack) >= limits.nesting:
+                nesting_too_deep()
+            stack.append(iter(piece.pieces))
+
+
+def render_brief(value: Any, form: Form, cut: int = 200) -> str:
+    """`value` in `form` cut to `cut` code points, for messages: it never panics and never costs much."""
+    first = write(value, form)
+    if type(first) is str:
+        return first if len(first) <= cut else first[:cut] + "…"
+    parts: list[str] = []
+    stack = [iter(first.pieces)]
+    while stack and sum(map(len, parts)) <= cut:
+        piece = next(stack[-1], None)
+        if piece is None:
+            stack.pop()
+        elif type(piece) is str:
+            parts.append(piece)
+        else:
+            stack.append(iter(piece.pieces))
+    text = "".join(parts)
+    return text if len(text) <= cut else text[:cut] + "…"
+
+
+# ----------------------------------------------------------------
+
+_ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", 0: "\\0"}
+_ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if code not in _ESCAPES})
+
+
+def quote(text: str) -> str:
+    """`text` as a basic string literal would write it (L-1.5.6)."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def handle_text(handle: Any) -> str:
+    """`<model X>` and its kin (L-5.1.18); every handle class has a `word` and a `name`."""
+    return f"<{handle.word} {handle.name}>"
+
+
+def function_text(value: Any) -> str:
+    """`<fn name>` or `<fn>` (L-5.1.15)."""
+    name = value.function.name
+    return f"<fn {name}>" if name else "<fn>"
+
+
+def range_text(value: RangeValue) -> str:
+    """`1..5`, `1..=5`, `1..` (L-5.1.12)."""
+    start = "" if value.start is None else str(value.start)
+    end = "" if value.end is None else str(value.end)
+    return f"{start}{'..=' if value.inclusive else '..'}{end}"
+
+
+def debug_error(error: ErrorValue) -> str:
+    name = f"{error.family}::{error.variant}" if error.variant else error.family
+    return f"{name} {{message: {quote(error.message)}}}"
+
+
+def _bool_text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def shown_fields(value: Struct) -> Iterator[tuple[str, Any]]:
+    """Name and value of each field in declaration order, without hidden fields at their default (M-6)."""
+    hidden = value.decl.hidden
+    for name, content in zip(value.decl.fields, value.values(), strict=True):
+        if name not in hidden or not (content is None or content == 0 or (type(content) is Array and not content.items)):
+            yield name, content
+
+
+def _array(form: Form) -> Callable[[Array], Any]:
+    def pieces(value: Array) -> Iterator[Any]:
+        yield "["
+        yield from listed(value.items, form)
+        yield "]"
+
+    return pieces
+
+
+def _collection(form: Form, opening: str, closing: str) -> Callable[[Any], Any]:
+    def pieces(value: Any) -> Iterator[Any]:
+        yield opening
+        yield from listed(elements(value), form)
+        yield closing
+
+    return pieces
+
+
+def _tuple(form: Form) -> Callable[[tuple[Any, ...]], Any]:
+    def pieces(value: tuple[Any, ...]) -> Iterator[Any]:
+        yield "("
+        yield from listed(value, form)
+        yield ",)" if len(value) == 1 else ")"
+
+    return pieces
+
+
+def _map(form: Form) -> Callable[[Map], Any]:
+    def pieces(value: Map) -> Iterator[Any]:
+        separator = "{"
+        for key, content in value.entries():
+            yield separator + (quote(key) if type(key) is str else display(key)) + ": "
+            yield write(content, form)
+            separator = ", "
+        yield "{}" if not value.items else "}"
+
+    return pieces
+
+
+def _fields(form: Form, fields: Iterator[tuple[str, Any]]) -> Iterator[Any]:
+    separator = " {"
+    for name, content in fields:
+        yield f"{separator}{name}: "
+        yield write(content, form)
+        separator = ", "
+    yield " {}" if separator == " {" else "}"
+
+
+def _struct(form: Form) -> Callable[[Struct], Any]:
+    def pieces(value: Struct) -> Iterator[Any]:
+        yield value.decl.name
+        yield from _fields(form, shown_fields(value))
+
+    return pieces
+
+
+def _enum(form: Form) -> Callable[[EnumValue], Any]:
+    def pieces(value: EnumValue) -> Iterator[Any]:
+        variant = value.decl.variants[value.variant]
+        yield f"{value.decl.name}::{variant.name}"
+        if variant.fields:
+            yield from _fields(form, zip(variant.fields, value.payload or (), strict=True))
+        elif value.payload:
+            yield "("
+            yield from listed(value.payload, form)
+            yield ")"
+
+    return pieces
+
+
+def _wrapper(form: Form, name: str) -> Callable[[Any], Any]:
+    def pieces(value: Any) -> Iterator[Any]:
+        yield f"{name}("
+        yield write(value.value, form)
+        yield ")"
+
+    return pieces
+
+
+def _add_composites(form: Form) -> Form:
+    form.update({Array: _array(form), tuple: _tuple(form), Map: _map(form), Struct: _struct(form)})
+    form[EnumValue] = _enum(form)
+    form[Set] = _collection(form, "Set {", "}")
+    form[Queue] = _collection(form, "Queue [", "]")
+    form[Stack] = _collection(form, "Stack [", "]")
+    for cls in (Some, Ok, Err):
+        form[cls] = _wrapper(form, cls.__name__)
+    return form
+
+
+LEAVES: Form = {
+    int: str,
+    bool: _bool_text,
+    type(None): lambda _: "nil",
+    NoneOption: lambda _: "None",
+    RangeValue: range_text,
+    bytes: bytes_text,
+    Closure: function_text,
+    object: handle_text,
+}
+
+
+
+def _form(string: Any, number: Any, error: Any) -> Form:
+    form: Form = {str: string, float: number, ErrorValue: error, Response: lambda response: response.f0}
+    return _add_composites({**LEAVES, **form})
+
+
+DISPLAY = _form(str, float_text, lambda error: error.message)
+DEBUG = _form(quote, float_literal, debug_error)
+
+
+def display(value: Any) -> str:
+    """The Display text: what `print`, `${}` and `to_string` give."""
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[no-any-return]
+    return str(value) if kind is int else render(value, DISPLAY)
+
+
+def debug(value: Any) -> str:
+    """The debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19)."""
+    return render(value, DEBUG)
+
+
+def brief(value: Any, cut: int = 200) -> str:
+    """The debug form cut to `cut` code points, for panic texts; it never panics itself."""
+    return render_brief(value, DEBUG, cut)
+
+
+# ----------------------------------------------------------------
+# Values as compact JSON text and JSON data as values (L-5.1, column JSON; L-5.1.20, O-0.5).
+#
+# Hands on `to_json` and `from_json`. Reading text is the business of whoever received it, under its own bounds (G-9.2).
+
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
+_JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"\\nrtfb', strict=True)})
+
+
+def json_string(text: str) -> str:
+    """`text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
+    if len(text) <= BLOCK:
+        return f'"{text.translate(_JSON_ESCAPES)}"'
+    parts = []
+    for at in range(0, len(text), BLOCK):
+        look()
+        parts.append(text[at : at + BLOCK].translate(_JSON_ESCAPES))
+    return f'"{"".join(parts)}"'
+
+
+def _float(value: float) -> str:
+    """NaN and the infinities have no JSON number (L-5.1.2)."""
+    return float_literal(value) if value - value == 0 else "null"
+
+
+def _json_array(values: Iterable[Any]) -> Iterator[Any]:
+    yield "["
+    yield from listed(values, JSON, ",")
+    yield "]"
+
+
+def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
+    separator = "{"
+    for key, value in entries:
+        yield f"{separator}{json_string(key)}:"
+        yield write(value, JSON)
+        separator = ","
+    yield "{}" if separator == "{" else "}"
+
+
+def key_text(key: Any) -> str:
+    """A Map key as the text of an object key."""
+    if type(key) is bool:
+        return "true" if key else "false"
+    return to_base64(key) if type(key) is bytes else str(key)
+
+
+def _json_map(value: Map) -> Iterator[Any]:
+    return _object((key_text(key), content) for key, content in value.entries())
+
+
+def _json_enum(value: EnumValue) -> Iterator[Any]:
+    """`data` is null, the value, an array of two or more, or an object (L-5.1.9)."""
+    variant = value.decl.variants[value.variant]
+    payload = value.payload or ()
+    yield f'{{"variant":{json_string(variant.name)},"data":'
+    if variant.fields:
+        yield from _object(zip(variant.fields, payload, strict=True))
+    elif len(payload) > 1:
+        yield from _json_array(payload)
+    else:
+        yield write(payload[0] if payload else None, JSON)
+    yield "}"
+
+
+def _error(error: ErrorValue) -> Iterator[Any]:
+    variant = () if error.variant is None else (("variant", error.variant),)
+    head = (("kind", error.family), *variant, ("message", error.message))
+    return _object((*head, *((name, value) for name, value in error.fields.items() if name != FOR_MODEL)))
+
+
+def _range(value: RangeValue) -> Iterator[Any]:
+    return _object((("start", value.start), ("end", value.end), ("inclusive", value.inclusive)))
+
+
+def _null(_: Any) -> str:
+    return "null"
+
+
+JSON: Form = {
+    str: json_string,
+    int: str,
+    float: _float,
+    bool: LEAVES[bool],
+    type(None): _null,
+    NoneOption: _null,
+    Array: lambda value: _json_array(value.items),
+    tuple: _json_array,
+    Set: lambda value: _json_array(value.items.values()),
+    Queue: lambda value: _json_array(value.items),
+    Stack: lambda value: _json_array(value.items),
+    Map: _json_map,
+    Struct: lambda value: _object(shown_fields(value)),
+    EnumValue: _json_enum,
+    ErrorValue: _error,
+    RangeValue: _range,
+    bytes: lambda value: f'"{to_base64(value)}"',
+    Some: lambda value: (write(value.value, JSON),),
+    Ok: lambda value: _object((("ok", value.value),)),
+    Err: lambda value: _object((("err", value.value),)),
+    Closure: lambda value: json_string(function_text(value)),
+    object: lambda value: json_string(handle_text(value)),
+}
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON text of `value`; P103 beyond the limits of G-6.1."""
+    return render(value, JSON)
+
+
+def json_fits(value: Any, most: int) -> bool:
+    """Whether the JSON text of `value` has at most so many bytes of UTF-8; P103 beyond the limit on nesting."""
+    return fits(value, JSON, most)
+
+
+def _whole_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("number beyond the range of Float") from None
+
+
+def from_json(data: Any, depth: int = 0) -> Any:
+    """Values for what a JSON reader gave: objects become Maps in source order, whole numbers beyond Int Floats.
+
+    A number beyond Float is ValueError: such text does not parse (G-9.2).
+    """
+    kind = type(data)
+    if kind is int:
+        return data if INT_MIN <= data <= INT_MAX else _whole_float(data)
+    if kind is not dict and kind is not list:
+        return data
+    if depth >= limits.nesting:
+        nesting_too_deep()
+    if kind is list:
+        if set(map(type, data)) == {str}:
+            return Array(data.copy())
+        return Array([from_json(item, depth + 1) for item in (paced(data) if len(data) > STRIDE else data)])
+    return Map({key: from_json(item, depth + 1) for key, item in data.items()})

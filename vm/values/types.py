@@ -1,0 +1,78 @@
+"""Type descriptors: the run-time form of a type, as nested tuples.
+
+`("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",) ("bytes",)`, `("array", t)`,
+`("map", k, v)`, `("hashmap", k, v)`, `("pipeline", t, t)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`,
+`("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`,
+`("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
+`("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
+
+Hands on their text; `casts` gives them their meaning.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Descriptor = tuple[Any, ...]
+
+NAMES = {
+    "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
+    "range": "Range", "prompt": "Prompt", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
+    "bytes": "Bytes",
+    "set": "Set", "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
+}
+
+
+def type_text(descriptor: Descriptor) -> str:
+    """The type as source writes it (L-4.1.7)."""
+    head = descriptor[0]
+    if head in NAMES:
+        arguments = ", ".join(type_text(part) for part in descriptor[1:])
+        return f"{NAMES[head]}<{arguments}>" if arguments else NAMES[head]
+    if head == "tuple":
+        parts = [type_text(part) for part in descriptor[1]]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if head == "nilable":
+        return type_text(descriptor[1]) + "?"
+    if head == "fn":
+        result = "" if descriptor[2] == ("nil",) else f" -> {type_text(descriptor[2])}"
+        return f"fn({', '.join(type_text(part) for part in descriptor[1])}){result}"
+    if head == "union":
+        return " | ".join(f'"{member}"' for member in descriptor[1])
+    if head in ("struct", "schema", "enum", "trait"):
+        return plain_name(descriptor[1])
+    return "::".join(descriptor[1:])
+
+
+def plain_name(key: str) -> str:
+    """The name of a declared type without what tells it from others of that name: `a::P#2` is `P` to programs (L-5.1.8)."""
+    return key.rpartition("::")[2].partition("#")[0]
+
+
+_KINDS = {"fn": "Function", **NAMES}
+
+
+def kind_of_type(entry: Any) -> str:
+    """Under which word the impls of a type are found: the key of a declared one, else that of `kind_of_value` in `dispatch`."""
+    head = entry[0]
+    if head == "tuple":
+        return f"Tuple/{len(entry[1])}"
+    return str(entry[1]) if head not in _KINDS and len(entry) > 1 else _KINDS.get(head, head)
+
+
+# ----------------------------------------------------------------
+# The run-time type name of every value: what `typeof` gives (L-5.1, third column).
+#
+# Hands on `typeof`. It knows the scalars and asks every other class for its `type_name`, so this module imports none.
+
+SCALAR_NAMES: dict[type, str] = {
+    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", bytes: "Bytes",
+}
+
+
+def typeof(value: Any) -> str:
+    """The type name of `value`: of its kind, or of its declaration when it has one."""
+    name = SCALAR_NAMES.get(type(value))
+    return value.type_name if name is None else name

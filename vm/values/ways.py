@@ -1,0 +1,84 @@
+"""The way of an error: where it was made, and what it passed since (L-5.11.3, V-7.5).
+
+A way is a tuple of places `(Code, index of the instruction)`, the first where the error was made; of a long one the middle is
+left out, and a number stands there. It lies beside an Err, and beside an error of a family while no Err is around it; nothing of
+the language sees it. Only what an error passes pays for it. The loop has some of this inlined (tools/loop_control.py).
+Must not know: tasks, texts.
+"""
+
+from __future__ import annotations
+
+from . import Err, ErrorValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .objects import Way
+
+
+HALF = 16  # places that are kept from the beginning, and from the end
+MOST = 2 * HALF
+
+
+def shortened(way: Way) -> Way:
+    """A way with the middle left out."""
+    gap = way[HALF]
+    left_out, rest = (gap, way[HALF + 1 :]) if type(gap) is int else (0, way[HALF:])
+    beyond = len(rest) - HALF
+    return (*way[:HALF], left_out + beyond, *rest[beyond:])
+
+
+def longer(way: Way, more: Way) -> Way:
+    """A way that goes on."""
+    way = way + more
+    return way if len(way) <= MOST else shortened(way)
+
+
+def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
+    """The function and position of each place, or how many are left out. A call and the `?` behind it stand at one position: they
+    are one place, where a recursion passes one instruction again and again."""
+    before: Any = None
+    frame: Any = None
+    for place in way:
+        last, before = before, place
+        if type(place) is int:
+            frame = None
+            yield place
+            continue
+        shown, frame = frame, (place[0].label, *place[0].home.place_of(*place))
+        if shown != frame or last == place:
+            yield frame
+
+
+def begun(error: Any, here: Way) -> Err:
+    """Err(error), made here; an error that a handler has taken goes on."""
+    return Err(error, longer(error.way, here) if type(error) is ErrorValue and error.way else here)
+
+
+def thrown(error: Any, here: Way) -> Any:
+    """The error that goes from here to a handler, without an Err."""
+    if type(error) is ErrorValue:
+        error.way = longer(error.way, here) if error.way else here
+    return error
+
+
+def passed(failed: Err, here: Way) -> Err:
+    """An Err that leaves the function by `?`."""
+    way = failed.way + here
+    return Err(failed.value, way if len(way) <= MOST else shortened(way))
+
+
+def handled(failed: Err, here: Way) -> Any:
+    """The error that goes by `?` to a handler."""
+    error = failed.value
+    if type(error) is ErrorValue:
+        error.way = longer(failed.way, here)
+    return error
+
+
+def marked(failed: Err, here: Way) -> None:
+    """An Err that a function gives: one whose place nobody knows was made here."""
+    if not failed.way:
+        failed.way = here
