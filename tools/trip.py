@@ -1,0 +1,84 @@
+"""How much of the product one run enters: files and functions, by room. `python tools/trip.py [ARGUMENTS OF concerto]`
+
+Without arguments `concerto run examples/conversation.conc --offline`. Counts what is called in this thread and in those the
+command starts; importing a module enters its file, and none of its functions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("api", "cli", "colours", "compiler", "lsp", "runtime", "vm")
+
+
+def place_of(file: str) -> str | None:
+    """The path under the repository of a file of the product."""
+    if file.startswith("<"):  # of Python itself, or made at run time
+        return None
+    path = Path(file)
+    try:
+        inside = path.resolve().relative_to(ROOT)
+    except ValueError:
+        return None
+    return str(inside) if inside.parts[0] in ROOMS or len(inside.parts) == 1 else None
+
+
+def trip(arguments: list[str]) -> dict[str, set[str]]:
+    """The functions that the command calls, by file."""
+    codes: set[object] = set()
+
+    def called(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            codes.add(frame.f_code)
+
+    from concerto.cli.main import main
+
+    threading.setprofile(called)
+    sys.setprofile(called)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = main(arguments)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+    if code:
+        raise SystemExit(f"the command ended with {code}")
+    found: dict[str, set[str]] = {}
+    places: dict[str, str | None] = {}
+    for one in codes:
+        file: str = one.co_filename  # type: ignore[attr-defined]
+        if file not in places:
+            places[file] = place_of(file)
+        place = places[file]
+        name: str = one.co_qualname  # type: ignore[attr-defined]
+        is_function = one.co_flags & inspect.CO_OPTIMIZED and not name.endswith(">")  # no body of a module, class, comprehension
+        if place is not None and is_function:
+            found.setdefault(place, set()).add(name)
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    found = trip(arguments or ["run", str(ROOT / "examples" / "conversation.conc"), "--offline"])
+    files: Counter[str] = Counter()
+    functions: Counter[str] = Counter()
+    for place, names in found.items():
+        room = place.split("/")[0]
+        files[room] += 1
+        functions[room] += len(names)
+    print(f"{'room':<12}{'files':>7}{'functions':>11}")
+    for room in sorted(files):
+        print(f"{room:<12}{files[room]:>7}{functions[room]:>11}")
+    print(f"{'all':<12}{sum(files.values()):>7}{sum(functions.values()):>11}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
