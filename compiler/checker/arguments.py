@@ -93,6 +93,7 @@ def _check_count(
 
 # What is meant by so many arguments of a method, which elsewhere takes them.
 _COUNTED = {
+    ("append", 1): "write `.append(role, text)`; a Message goes in by `.append_all([{a}])`",
     ("get", 2): "write `.get({a}) ?? {b}`",
     ("split", 0): 'write `.split(" ")`',
     ("split", 2): "it splits everywhere: write `.split({a})`",
