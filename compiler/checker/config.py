@@ -25,7 +25,7 @@ def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
         if name.text in seen:
             c.report(
                 "E4001", name.span, f"`{name.text}` is given twice in {owner}", first=seen[name.text].span,
-                help="remove one of them",
+                help=f"keep one of them: `{name.text}: …`",
             )
         seen.setdefault(name.text, name)
 
