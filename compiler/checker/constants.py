@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from ...vm import values as vm
 from ...vm.bytecode.image import DEFAULT
 from ...vm.panics import Panic
+from .. import operators
 from ..decisions import CheckAny, ConstructorCall, FromOption, ToFloat, ToOption, VariantCall
 from ..symbols import BuiltinSymbol, ConstStruct, ConstSymbol, ConstVariant, StructSymbol, VariantSymbol
 from ..syntax import ast
@@ -314,11 +315,7 @@ def _unary(node: ast.Unary, value: Any, lookup: Lookup) -> Any:
     return not value if node.operator == "!" else _machine(node, vm.negate, value, lookup=lookup)
 
 
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": vm.add, "-": vm.sub, "*": vm.mul, "/": vm.div, "%": vm.rem, "**": vm.power,
-    "==": vm.equal, "!=": lambda a, b: not vm.equal(a, b),
-    "<": vm.less, "<=": vm.less_equal, ">": vm.greater, ">=": vm.greater_equal,
-}  # fmt: skip
+OPERATIONS = {row.text: row.fold for row in operators.OPERATORS if row.fold is not None}
 
 
 def _binary(node: ast.Binary, left: Any, lookup: Lookup) -> Any:

@@ -9,6 +9,7 @@ import re
 
 from ...vm.builtins import lookup, method_names
 from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
+from .. import operators
 from ..decisions import FieldByName, FieldByPosition, FieldOfError
 from ..hints import names
 from ..hints.names import did_you_mean, listed
@@ -60,10 +61,9 @@ from .relations import (
 )
 from .types import parts_in, written_type
 
-ARITHMETIC = ("+", "-", "*", "/", "%", "**")
-EQUALITY = ("==", "!=")
-ORDER = ("<", ">", "<=", ">=")
-LOGIC = ("&&", "||")
+ARITHMETIC = operators.texts(*operators.ARITHMETIC_LEVELS)
+EQUALITY = operators.texts(operators.EQUALITY)
+ORDER = operators.texts(operators.ORDER)
 
 
 def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
@@ -139,7 +139,7 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
         help = f"write `{_with_operands(c, node, joined)}`"
     elif help is None and operator == "||" and BOOL not in (left, right):
         help = "`||` takes Bools; for a default write `if x == \"\" { default } else { x }`, of what may be absent `x ?? default`"
-    elif help is None and operator in LOGIC:
+    elif help is None and operator in operators.texts(operators.OR, operators.AND):
         help = condition_help(right if left == BOOL else left)
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)
 

@@ -9,6 +9,7 @@ from ...vm.builtins.modules import STD_PREFIX
 from .. import decisions, symbols
 from .. import types as t
 from ..checker.declarations import RECORD_FIELDS, default_of
+from ..operators import BY_TEXT, EQUALITY, ORDER
 from ..syntax import ast
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
 from .emitter import Label
@@ -268,27 +269,21 @@ def unary(g: Generator, node: ast.Unary) -> None:
         g.emitter.emit("NEG_INT" if static_type(operand) == t.INT else "NEG")
 
 
-_INT_OPS = {"+": "ADD_INT", "-": "SUB_INT", "*": "MUL_INT", "/": "DIV_INT", "%": "REM_INT"}
-_FLOAT_OPS = {"+": "ADD_FLOAT", "-": "SUB_FLOAT", "*": "MUL_FLOAT"}
-_GENERIC = {
-    "+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "REM", "**": "POW",
-    "==": "EQ", "!=": "NE", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE",
-}  # fmt: skip
-_TYPED_COMPARISONS = {"==": "EQ_INT", "!=": "NE_INT", "<": "LT_INT", "<=": "LE_INT", ">": "GT_INT", ">=": "GE_INT"}
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
     """The opcode for two static types; the generic one where a type is Any or the kinds differ (V-2.6)."""
-    if operator in _TYPED_COMPARISONS:
+    row = BY_TEXT[operator]
+    if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
-        return _TYPED_COMPARISONS[operator] if typed else _GENERIC[operator]
-    if left == right == t.INT and operator in _INT_OPS:
-        return _INT_OPS[operator]
-    if left == right == t.FLOAT and operator in _FLOAT_OPS:
-        return _FLOAT_OPS[operator]
+        return row.ints if typed else row.generic
+    if row.ints and left == right == t.INT:
+        return row.ints
+    if row.floats and left == right == t.FLOAT:
+        return row.floats
     if operator == "+" and left == right == t.STRING:
         return "CONCAT"
-    return _GENERIC[operator]
+    return row.generic
 
 
 @value_of(ast.Binary)

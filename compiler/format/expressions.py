@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..operators import BY_TEXT, OPERATORS, POWER
 from ..syntax import ast
 from ..syntax.layout import QUESTIONS_BEFORE
 from .layout import LINE, SOFT, Begin
@@ -436,15 +437,14 @@ def target(p: Printer, label: ast.Ident | None) -> None:
 
 # ---------------------------------------------------------------- operators
 
-_LEVELS = (("+", "-"), ("*", "/", "%"), ("<", "<=", ">", ">="), ("==", "!="), ("&&",), ("||",), ("??",))
-_LEVEL = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
+_LEVEL = {row.text: row.level for row in OPERATORS if row.level != POWER}  # which groups to the right
 
 
 @prints(ast.Binary)
 def binary(p: Printer, node: ast.Binary) -> int:
-    if node.operator == "**":
+    if BY_TEXT[node.operator].level == POWER:
         p.node(node.left)
-        p.spaced("**")
+        p.spaced(node.operator)
         return p.node(node.right)
     group = p.begin()
     operands(p, node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..operators import BY_TEXT, POWER
 from ..syntax import ast
 from .expressions import annotation, operands, pattern, stages, type_
 from .layout import HARD, LINE, Begin
@@ -59,7 +60,7 @@ def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = 
 def header(p: Printer, node: ast.Expr) -> Begin | None:
     """What stands before the `{` of a body. Where an operator chain is broken, the brace gets a line of its own."""
     p.pending = " "
-    if isinstance(node, ast.Binary) and node.operator != "**":
+    if isinstance(node, ast.Binary) and BY_TEXT[node.operator].level != POWER:
         group = p.begin()
         operands(p, node)
     elif isinstance(node, ast.Pipe):

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import re
 
+from .. import operators
 from ..syntax.error_place import ELIDED, LONGEST, ErrorPlace
 
-OPERATORS_WITH_EQUALS = {"QQ": "??", "POW": "**", "ANDAND": "&&", "OROR": "||"}
+# Operators that other languages write with `=`, and this one does not.
+OPERATORS_WITH_EQUALS = {
+    row.token: row.text
+    for row in operators.OPERATORS
+    if not row.assigning and row.level not in (operators.EQUALITY, operators.ORDER)
+}
 _HOLE = re.compile(r"(?<!\{)\{([^{}:!]*)[^{}]*\}")
 _PRINTING = ("println", "print", "eprintln", "eprint", "dbg")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
+from .. import operators
 from ..diagnostics import Diagnostics
 from ..hints import syntax
 from ..hints.expressions import of_a_type, of_an_operand
@@ -42,10 +43,9 @@ _PATTERN = words(
 )
 # What may follow a complete operand or type without ending what it stands in.
 _CONTINUATION = words(
-    "DOT LPAREN LBRACKET QUESTION AS SLBRACE COLONCOLON TLT PIPE AT RANGE RANGEEQ RANGE_FROM POW STAR SLASH "
-    "PERCENT PLUS MINUS LT GT LE GE EQEQ NE ANDAND OROR QQ PIPEGT"
-)
-_ASSIGNMENT = frozenset(("EQ", "PLUSEQ", "MINUSEQ", "STAREQ", "SLASHEQ", "PERCENTEQ"))
+    "DOT LPAREN LBRACKET QUESTION AS SLBRACE COLONCOLON TLT PIPE AT RANGE RANGEEQ RANGE_FROM PIPEGT"
+).union(operators.TOKENS)
+_ASSIGNMENT = frozenset(operators.ASSIGNING)
 _INVISIBLE = frozenset(("BLKEND", "ISTR_MID"))
 # Shown in this order; the rest follows alphabetically.
 _ORDER = ("SEMI", "COMMA", "RPAREN", "RBRACKET", "RBRACE", "LBRACE", "EQ", "COLON")

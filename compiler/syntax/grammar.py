@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 
+from ..operators import ABSENCE, AND, ASSIGNING, EQUALITY, LEVELS, OR, ORDER, POWER, PRODUCT, SUM, of_levels
 from . import productions_expressions, productions_items, productions_orchestration, productions_statements, productions_types
 from .lexer import TERMINALS
 from .rules import Action, Family, Rule
@@ -24,23 +25,23 @@ FAMILIES: dict[str, Family] = {
 
 START = "program"
 
+
+def _levels(*names: str) -> list[tuple[str, ...]]:
+    return [(LEVELS[name], *[row.token for row in of_levels(name)]) for name in names]
+
+
 # Lowest first.
 PRECEDENCE = (
     ("nonassoc", "CLOSURE"),
     ("right", "RETURN", "BREAK", "THROW"),
-    ("right", "EQ", "PLUSEQ", "MINUSEQ", "STAREQ", "SLASHEQ", "PERCENTEQ"),
+    ("right", *ASSIGNING),
     ("left", "PIPEGT"),
-    ("left", "QQ"),
-    ("left", "OROR"),
-    ("left", "ANDAND"),
-    ("left", "EQEQ", "NE"),
-    ("left", "LT", "GT", "LE", "GE"),
+    *_levels(ABSENCE, OR, AND, EQUALITY, ORDER),
     ("nonassoc", "RANGE", "RANGEEQ", "RANGE_FROM", "RANGE_TO", "RANGE_TOEQ"),
-    ("left", "PLUS", "MINUS"),
-    ("left", "STAR", "SLASH", "PERCENT"),
+    *_levels(SUM, PRODUCT),
     ("left", "AS"),
     ("right", "UMINUS", "NOT", "AWAIT"),
-    ("right", "POW"),
+    *_levels(POWER),
 )
 
 # What the parser does on a reduction. CALL runs the action; the others need no call.

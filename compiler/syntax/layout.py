@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .. import operators
 from ..diagnostics import Diagnostics, Related
 from ..source import INTEGER_DIVISION, Source, Span
 from .lexer import CLAUSE_WORDS, DECLARING_WORDS, END, HARD_KEYWORDS, SOFT_WORDS, TIER_WORDS, TokenList, words
@@ -350,9 +351,8 @@ OPERAND_END = words(
 )
 # L-2.4.2: a block-like statement goes on before these.
 CONTINUES = words(
-    "RBRACE RPAREN RBRACKET COMMA SEMI DOT QUESTION ELSE CATCH $end ISTR_MID ISTR_END POW STAR SLASH PERCENT PLUS "
-    "AS RANGE RANGEEQ LT GT LE GE EQEQ NE ANDAND QQ PIPEGT EQ PLUSEQ MINUSEQ STAREQ SLASHEQ PERCENTEQ"
-)
+    "RBRACE RPAREN RBRACKET COMMA SEMI DOT QUESTION ELSE CATCH $end ISTR_MID ISTR_END AS RANGE RANGEEQ PIPEGT"
+).union(operators.ASSIGNING, [row.token for row in operators.OPERATORS if not row.begins])
 # L-2.5.4: what may follow `>` of a type argument list; a hole's end counts as the end.
 AFTER_TYPE_LIST = words(
     "LPAREN LBRACE COMMA RPAREN GT EQ SEMI RBRACKET PIPE COLONCOLON FOR RBRACE FATARROW QUESTION DOT $end "

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import NamedTuple
 
+from .. import operators
 from ..diagnostics import Diagnostics
 from ..source import NAME_HELP, Source, Span, character_help, end_of_character, end_of_name, is_letter
 from .ast import Comment
@@ -129,13 +130,10 @@ TIER_WORDS = words("persistent session ephemeral")
 SOFT_WORDS = DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | words("listen spawn parallel limit")
 
 # L-1.7.1; the filter retags `..`, `..=`, `|`, `||`, `<`, `>`, `{`.
-OPERATORS = {
-    "..=": "RANGEEQ", "**": "POW", "==": "EQEQ", "!=": "NE", "<=": "LE", ">=": "GE", "&&": "ANDAND", "||": "OROR",
-    "|>": "PIPEGT", "??": "QQ", "..": "RANGE", "->": "ARROW", "=>": "FATARROW", "::": "COLONCOLON", "+=": "PLUSEQ",
-    "-=": "MINUSEQ", "*=": "STAREQ", "/=": "SLASHEQ", "%=": "PERCENTEQ", "+": "PLUS", "-": "MINUS", "*": "STAR",
-    "/": "SLASH", "%": "PERCENT", "<": "LT", ">": "GT", "!": "NOT", "=": "EQ", ".": "DOT", "|": "PIPE",
-    "?": "QUESTION", "@": "AT", "(": "LPAREN", ")": "RPAREN", "{": "LBRACE", "}": "RBRACE", "[": "LBRACKET",
-    "]": "RBRACKET", ",": "COMMA", ";": "SEMI", ":": "COLON",
+OPERATORS = operators.SIGNS | {
+    "..=": "RANGEEQ", "|>": "PIPEGT", "..": "RANGE", "->": "ARROW", "=>": "FATARROW", "::": "COLONCOLON", "!": "NOT", "=": "EQ",
+    ".": "DOT", "|": "PIPE", "?": "QUESTION", "@": "AT", "(": "LPAREN", ")": "RPAREN", "{": "LBRACE", "}": "RBRACE",
+    "[": "LBRACKET", "]": "RBRACKET", ",": "COMMA", ";": "SEMI", ":": "COLON",
 }  # fmt: skip
 
 # Every type the filter can hand to the grammar.
@@ -229,6 +227,24 @@ LARGEST = sys.float_info.max
 FLOAT_HELP = "write a smaller number; `1.0 / 0.0` is infinity"
 INT_HELP = f"the largest Int is `{INT_LIMIT - 1}`; where a Float may stand, write `1e19`"
 
+# What a sign by itself may not stand before: a number, or what makes it a comment.
+_NOT_BEFORE = {".": "[0-9]", "/": "[/*]"}
+_FREQUENT = "(.:=|?*&!/"  # the first characters of signs, the most frequent first
+
+
+def _signs() -> str:
+    """The texts of OPERATORS without braces as one pattern, by their first characters: those that go on alike share an
+    alternative, and a longer text comes before a shorter one."""
+    alike: dict[tuple[str, ...], str] = {}
+    for first in dict.fromkeys(text[0] for text in OPERATORS if text not in "{}"):
+        rests = sorted((text[1:] for text in OPERATORS if text[0] == first), key=len, reverse=True)
+        behind = f"(?!{_NOT_BEFORE[first]})" if first in _NOT_BEFORE else ""
+        key = tuple([re.escape(rest) or behind for rest in rests])
+        alike[key] = alike.get(key, "") + first
+    frequent = sorted(alike.items(), key=lambda item: min([_FREQUENT.find(first) % 99 for first in item[1]]))
+    return "|".join([f"[{re.escape(firsts)}](?:{'|'.join(rests)})" for rests, firsts in frequent])
+
+
 # The order of the groups is the order of frequency, except where a longer form must come first. `digit`: a number that may be
 # many, and is not; `lexeme`: the words and the operators, which one table tells apart.
 _MASTER = re.compile(
@@ -236,7 +252,7 @@ _MASTER = re.compile(
     [ \t\r\n\f]*
     (?: (?P<raw> r(?=\#) )
       | (?P<lexeme> [A-Za-z_][A-Za-z0-9_]*
-          | [()\[\],;@] | \.\.=?|\.(?![0-9]) | ::?|=[=>]?|-[>=]?|\|[|>]?|\?\??|\*[*=]?|&&|[!<>+%]=?|/(?![/*])=? )
+          | SIGNS )
       | (?P<plain> "(?!"")[^"\\$\n]*" )
       | (?P<line> //[^\n]* )
       | (?P<block> /\* )
@@ -247,7 +263,7 @@ _MASTER = re.compile(
       | (?P<quote> \"\"\"|"|' )
       | (?P<other> . )
     )?
-    """,
+    """.replace("SIGNS", _signs()),
     re.VERBOSE | re.DOTALL,
 )
 _LEXEME, _BRACE, _PLAIN, _DIGIT = (_MASTER.groupindex[name] for name in ("lexeme", "brace", "plain", "digit"))

@@ -14,6 +14,7 @@ from ply import yacc
 
 from ..diagnostics import Diagnostics
 from ..generated import parser_tables
+from ..operators import BY_TEXT, POWER
 from ..source import Span
 from . import ast
 from .grammar import APPEND, BY_NAME, CALL, FIRST, MODULE, SAME, TRAILING
@@ -210,7 +211,7 @@ def _step(node: ast.Node, child: ast.Node) -> int:
     if isinstance(node, _NESTING):
         return 1
     if isinstance(node, ast.Binary):
-        return int(node.operator == "**" and child is node.right)
+        return int(BY_TEXT[node.operator].level == POWER and child is node.right)
     if isinstance(node, ast.Await):
         return int(not node.postfix)
     return int(isinstance(node, ast.Index) and child is node.index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import operators
 from ..source import Span
 from . import ast
 from .lexer import INT_LIMIT
@@ -92,7 +93,7 @@ FAMILY.same("expr : postfix", "postfix : primary")
 # ---------------------------------------------------------------- operators (2.2)
 
 
-@rule("expr : expr {EQ PLUSEQ MINUSEQ STAREQ SLASHEQ PERCENTEQ} expr")
+@rule(f"expr : expr {{{' '.join(operators.ASSIGNING)}}} expr")
 def assignment(p: Reduction) -> ast.Assign:
     if not _is_place(p[1]):
         help = _copied_help(p[1]) or ("write `==` to compare" if p[2] == "=" else None)
@@ -134,10 +135,7 @@ def pipe(p: Reduction) -> ast.Expr:
     return apply_pipe(p)
 
 
-@rule(
-    "expr : expr {QQ OROR ANDAND EQEQ NE LT GT LE GE} expr",
-    "expr : expr {PLUS MINUS STAR SLASH PERCENT POW} expr",
-)
+@rule(f"expr : expr {{{' '.join(operators.TOKENS)}}} expr")
 def binary(p: Reduction) -> ast.Binary:
     return ast.Binary(p.span, p[2], p[1], p[3])
 

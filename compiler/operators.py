@@ -1,0 +1,73 @@
+"""THE table of binary operators (language.md 3.6, Appendix B): one row each, from the token to the opcode.
+
+Lexer, precedence, productions, token filter, checker, constant folding, code generator, formatter and helps read the rows. A new
+operator is a row here; if no opcode does it yet, a row and a function of the machine (`CONTRIBUTING.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..vm import values as vm
+
+ABSENCE, OR, AND, EQUALITY, ORDER, SUM, PRODUCT, POWER = (
+    "absence", "or", "and", "equality", "order", "sum", "product", "power",
+)  # fmt: skip
+LEVELS = {
+    ABSENCE: "left", OR: "left", AND: "left", EQUALITY: "left", ORDER: "left", SUM: "left", PRODUCT: "left", POWER: "right",
+}  # fmt: skip
+"""Levels of precedence, lowest first, with the side to which operators of one level group."""
+ARITHMETIC_LEVELS = (SUM, PRODUCT, POWER)
+
+
+class Operator(NamedTuple):
+    text: str
+    token: str
+    level: str
+    assigning: str = ""
+    """The token of `x op= y`, where the operator has that form."""
+    generic: str = ""
+    """The opcode for operands of any kinds; none for operators whose right side may be left out."""
+    ints: str = ""
+    """The opcode for two Ints; of comparisons also for other pairs of one kind that need no look at the kinds (V-2.6)."""
+    floats: str = ""
+    fold: Callable[[Any, Any], Any] | None = None
+    """The result for constants; may raise Panic. None where the right side may be left out."""
+    begins: bool = False
+    """Whether the token can also begin an operand: then a block-like statement ends before it (L-2.4.2)."""
+
+
+OPERATORS = (
+    Operator("??", "QQ", ABSENCE),
+    Operator("||", "OROR", OR, begins=True),
+    Operator("&&", "ANDAND", AND),
+    Operator("==", "EQEQ", EQUALITY, generic="EQ", ints="EQ_INT", fold=vm.equal),
+    Operator("!=", "NE", EQUALITY, generic="NE", ints="NE_INT", fold=lambda a, b: not vm.equal(a, b)),
+    Operator("<", "LT", ORDER, generic="LT", ints="LT_INT", fold=vm.less),
+    Operator(">", "GT", ORDER, generic="GT", ints="GT_INT", fold=vm.greater),
+    Operator("<=", "LE", ORDER, generic="LE", ints="LE_INT", fold=vm.less_equal),
+    Operator(">=", "GE", ORDER, generic="GE", ints="GE_INT", fold=vm.greater_equal),
+    Operator("+", "PLUS", SUM, "PLUSEQ", "ADD", "ADD_INT", "ADD_FLOAT", vm.add),
+    Operator("-", "MINUS", SUM, "MINUSEQ", "SUB", "SUB_INT", "SUB_FLOAT", vm.sub, begins=True),
+    Operator("*", "STAR", PRODUCT, "STAREQ", "MUL", "MUL_INT", "MUL_FLOAT", vm.mul),
+    Operator("/", "SLASH", PRODUCT, "SLASHEQ", "DIV", "DIV_INT", fold=vm.div),
+    Operator("%", "PERCENT", PRODUCT, "PERCENTEQ", "REM", "REM_INT", fold=vm.rem),
+    Operator("**", "POW", POWER, generic="POW", fold=vm.power),
+)
+BY_TEXT = {row.text: row for row in OPERATORS}
+
+
+def of_levels(*levels: str) -> tuple[Operator, ...]:
+    """The rows of these levels of precedence, in the order of the table."""
+    return tuple([row for row in OPERATORS if row.level in levels])
+
+
+def texts(*levels: str) -> tuple[str, ...]:
+    return tuple([row.text for row in of_levels(*levels)])
+
+
+TOKENS = tuple([row.token for row in OPERATORS])
+ASSIGNING = ("EQ", *[row.assigning for row in OPERATORS if row.assigning])
+SIGNS = {row.text: row.token for row in OPERATORS} | {f"{row.text}=": row.assigning for row in OPERATORS if row.assigning}
+"""Token by text, those of `x op= y` too."""
