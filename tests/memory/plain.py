@@ -116,11 +116,10 @@ class Plain:
         spec, state = self.specs[name], self.states[name]
         if not bare and "summary" in spec:
             covered = state["upto"] if covered is None else min(covered, state["upto"])
-        pins, rest = self.before_window(name, bare, covered, budgets)
+        only = spec.get("only") and not bare  # takes no unit, so that nothing overflows in the views it is of
+        pins, rest = ([], []) if only else self.before_window(name, bare, covered, budgets)
         if not bare:
             rest = [self.clipped(name, unit) for unit in rest]
-        only = spec.get("only") and not bare
-        pins = [] if only else pins
         texts = []
         if not bare and "summary" in spec and state["text"]:
             summary = spec["summary"]
@@ -136,7 +135,7 @@ class Plain:
                 texts = []
             room = spec["tokens"] - fixed - sum(weigh(text) for _, _, text in texts)
         window, pinned = [], sum(map(len, pins))
-        for unit in [] if only else rest[::-1]:
+        for unit in rest[::-1]:
             tried = [unit, *window]
             count = sum(map(len, tried))
             refused = "turns" in spec and len({one[0]["turn"] for one in tried}) > spec["turns"]
