@@ -54,7 +54,7 @@ fn sorts() {{
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the folder to make, or . for this one")
-    parser.add_argument("-p", "--provider", metavar="P", default="openai", help=f"one of {', '.join(STARTERS)}")
+    parser.add_argument("-p", "--provider", metavar="P", default=next(iter(STARTERS)), help=f"one of {', '.join(STARTERS)}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
