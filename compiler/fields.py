@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..vm.builtins.providers import APIS, PROVIDERS
 from .hints.names import VALUES, nearest
 from .types import ANY, FLOAT, INT, STRING, Type, array, map_
 
@@ -19,8 +20,8 @@ from .types import ANY, FLOAT, INT, STRING, Type, array, map_
 # Hands on `FIELD_WORDS` by the name of the field.
 
 FIELD_WORDS: dict[str, tuple[str, ...]] = {
-    "provider": ("openai", "anthropic", "google", "ollama", "custom", "offline"),
-    "api": ("auto", "responses", "chat"),
+    "provider": tuple(PROVIDERS),
+    "api": ("auto", *APIS),
     "unsupported": ("error", "drop"),
     "structured": ("auto", "native", "tool", "prompt"),
     "backoff": ("none", "linear", "exponential"),
@@ -42,12 +43,10 @@ class Rule:
     example: Callable[[object], str] = lambda value: "…"  # what may be written in place of an illegal value
 
 
-PROVIDERS = FIELD_WORDS["provider"]
-SHAPED_LIKE_OPENAI = ("openai", "google", "ollama", "custom")
-# Fields of a connection that only some providers take (O-1.12, O-1.14, O-1.34).
-TAKERS: dict[str, Sequence[str]] = {
-    "organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",),
-}  # fmt: skip
+def is_carried(field: str, provider: object) -> bool:
+    """Whether a connection of that provider may have the field; of an unknown provider that is not known."""
+    row = PROVIDERS.get(provider) if isinstance(provider, str) else None
+    return row is None or row.carries(field)
 
 
 def number(low: float, high: float = math.inf, *, above: bool = False) -> Rule:
@@ -133,7 +132,7 @@ RATE_LIMIT: dict[str, Rule] = dict.fromkeys(
 
 # Fields of a connection that are plain constants (O-1.4 to O-1.15).
 CONNECTION: dict[str, Rule] = {
-    "provider": one_of(*PROVIDERS),
+    "provider": one_of(*FIELD_WORDS["provider"]),
     "api_key_env": TEXT,
     "base_url": ADDRESS,
     "default_model": TEXT,
@@ -184,15 +183,6 @@ MCP: dict[str, Rule] = {
 }
 MCP_FIELDS = (*MCP, "headers")
 MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
-
-# Connections that are there without a declaration (O-1.3), with what is known of them.
-PREDECLARED: dict[str, dict[str, object]] = {
-    "openai": {"provider": "openai"},
-    "anthropic": {"provider": "anthropic"},
-    "google": {"provider": "google"},
-    "ollama": {"provider": "ollama"},
-    "offline": {"provider": "offline", "default_model": "offline-1"},
-}
 
 # Decorators: the places each may stand in (L-1.8.2 to L-1.8.6).
 DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
