@@ -17,6 +17,7 @@ TOP = (*ROOMS, "benches", "docs", "editors", "examples", "tests", "tools")
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 PATH = re.compile(rf"(?:{'|'.join(TOP)})/[\w./*-]*")
 PAIR = re.compile(r"([\w./-]+\.py): ([\w.]+)")
+NEW = re.compile(r"new file `[^`]+`")  # of a recipe
 HISTORY = {"CHANGELOG.md"}  # tells of the past
 
 
@@ -28,7 +29,7 @@ def pages() -> list[Path]:
 
 def paths_in(text: str) -> list[str]:
     """Words in backticks that look like paths into the tree. What follows a colon or stands for a name to choose is no part."""
-    words = [code.partition(": ")[0] for code in CODE.findall(text)]
+    words = [code.partition(": ")[0] for code in CODE.findall(NEW.sub("", text))]
     return [word.rstrip("/.") for word in words if PATH.fullmatch(word)]
 
 
