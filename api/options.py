@@ -19,6 +19,7 @@ from ..runtime.calls.budgets import Account
 from ..runtime.code_cache import CodeCache
 from ..runtime.host import Host
 from ..runtime.standard_input import Scripted, SystemInput
+from ..vm.builtins.capabilities import BY_KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Permissions:
         return made
 
 
-SCOPES = ("fs_read", "fs_write", "net", "env", "run")
+SCOPES = tuple(BY_KEY)  # each is a field of Permissions
 
 
 def all_texts(values: tuple[Any, ...]) -> bool:

@@ -1,6 +1,6 @@
 """`concerto repl`: items, statements and expressions one after another, in one session (O-9.20).
 
-Must not know: how an entry becomes a program (`compiler/repl.py`), how a program runs (`interactive_session.py`).
+Must not know: how an entry becomes a program (`compiler/repl.py`).
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ from .source import Position, Source, Span
 
 # ----------------------------------------------------------------
 # Diagnostics as data: the table of codes, the record, and the collector every phase reports to.
-#
-# Rendering stands in `render.py`.
 
 
 @dataclass(frozen=True, slots=True)

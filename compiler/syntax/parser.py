@@ -1,7 +1,7 @@
 """The LR machine: runs the tables over a token list and builds the tree.
 
 All state belongs to one call, so parses may run side by side. It has no recursion, so input of any depth is safe.
-It stops at an error; `recovery.py` repairs the stacks and starts it again.
+It stops at an error; `compiler/syntax/errors.py` repairs the stacks and starts it again.
 Must not know: productions, nodes other than names, messages.
 """
 

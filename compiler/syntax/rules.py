@@ -1,7 +1,7 @@
 """How the families write productions, and what an action receives.
 
 A production is written as in language.md, Appendix B: `{A B}` stands for one production per member, `x?`, `x*`, `x,*`
-and `x,+` for shared rules that `assemble.py` expands. Must not know: PLY, tables, any production.
+and `x,+` for shared rules that `compiler/syntax/grammar.py` expands. Must not know: PLY, tables, any production.
 """
 
 from __future__ import annotations

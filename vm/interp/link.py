@@ -138,7 +138,7 @@ class Program:
         self.implemented = {at[-1] for table in (self.methods, self.trait_methods) for at in table}  # method names of any impl
         self.partial = self._partial()
         self.uncounted: list[tuple[Code, LoopSite | None]] = []
-        self.translation: Any = None  # of vm/translate, once something is worth translating
+        self.translation: Any = None  # of `vm/jit/`, once something is worth translating
         # of the host, or None: `read()` gives what other processes have translated (V-7.2), `making(n)` hears of a part
         self.kept: Any = None
         self.content_hash: str | None = None  # of the file it was read from
