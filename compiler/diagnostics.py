@@ -9,10 +9,6 @@ from typing import Any, NamedTuple
 
 from .source import Position, Source, Span
 
-# ----------------------------------------------------------------
-# Diagnostics as data: the table of codes, the record, and the collector every phase reports to.
-
-
 @dataclass(frozen=True, slots=True)
 class Related:
     """A second place that explains the first."""

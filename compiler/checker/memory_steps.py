@@ -11,18 +11,18 @@ from typing import Any
 from ...vm.bytecode.shape import (
     FROM,
     HOLE,
-    INJECT,  # fmt: skip
+    INJECT,
     OBSERVED_TOPICS,
-    ON_CONFLICT,  # fmt: skip
-    ON_FAILURE,  # fmt: skip
-    ONLY,  # fmt: skip
-    REDACTORS,  # fmt: skip
-    REFRESH_ON,  # fmt: skip
-    REREAD,  # fmt: skip
-    ROLES,  # fmt: skip
-    SOURCES,  # fmt: skip
+    ON_CONFLICT,
+    ON_FAILURE,
+    ONLY,
+    REDACTORS,
+    REFRESH_ON,
+    REREAD,
+    ROLES,
+    SOURCES,
     SUMMARY_ROLES,
-    is_key_value,  # fmt: skip
+    is_key_value,
 )
 from ...vm.bytecode.shape import OBSERVED_PREFIX as PREFIX
 from ..hints.names import STEPS as STEPS_ELSEWHERE

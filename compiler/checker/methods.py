@@ -17,27 +17,27 @@ from ..source import Span
 from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
 from ..syntax import ast
 from ..types import (
-    AGENT_BUILDER,  # fmt: skip
-    AGENT_REF,  # fmt: skip
-    ANY,  # fmt: skip
-    FLOAT,  # fmt: skip
-    INT,  # fmt: skip
-    KEYED_MEMORY,  # fmt: skip
-    MCP_REF,  # fmt: skip
-    MEMORY,  # fmt: skip
-    NEVER,  # fmt: skip
-    NIL,  # fmt: skip
-    OPEN,  # fmt: skip
-    STRING,  # fmt: skip
-    TOOL_REF,  # fmt: skip
-    Function,  # fmt: skip
-    Generic,  # fmt: skip
-    Nilable,  # fmt: skip
-    Nominal,  # fmt: skip
-    Type,  # fmt: skip
-    array,  # fmt: skip
-    error,  # fmt: skip
-    result,  # fmt: skip
+    AGENT_BUILDER,
+    AGENT_REF,
+    ANY,
+    FLOAT,
+    INT,
+    KEYED_MEMORY,
+    MCP_REF,
+    MEMORY,
+    NEVER,
+    NIL,
+    OPEN,
+    STRING,
+    TOOL_REF,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Type,
+    array,
+    error,
+    result,
 )
 from .arguments import call_row, everyday_method, infer_all, kind_of, match_arguments
 from .calls import (

@@ -9,23 +9,23 @@ import re
 
 from ..syntax import ast
 from ..types import (
-    ANY,  # fmt: skip
-    FLOAT,  # fmt: skip
-    INT,  # fmt: skip
-    MESSAGE,  # fmt: skip
-    PROMPT,  # fmt: skip
-    RESPONSE,  # fmt: skip
-    STRING,  # fmt: skip
-    Function,  # fmt: skip
-    Generic,  # fmt: skip
-    Nilable,  # fmt: skip
-    Nominal,  # fmt: skip
-    Open,  # fmt: skip
-    Simple,  # fmt: skip
-    Type,  # fmt: skip
-    Union,  # fmt: skip
-    array,  # fmt: skip
-    error,  # fmt: skip
+    ANY,
+    FLOAT,
+    INT,
+    MESSAGE,
+    PROMPT,
+    RESPONSE,
+    STRING,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Open,
+    Simple,
+    Type,
+    Union,
+    array,
+    error,
 )
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"

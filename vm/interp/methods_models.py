@@ -10,24 +10,24 @@ from ..builtins.registry import METHODS, prepared_by
 from ..bytecode.shape import COMPUTED, VALUE
 from ..panics import Panic
 from ..values import (
-    UNSET,  # fmt: skip
-    AgentRef,  # fmt: skip
-    Array,  # fmt: skip
-    KeyedRef,  # fmt: skip
-    Map,  # fmt: skip
-    McpRef,  # fmt: skip
-    MemoryRef,  # fmt: skip
-    Message,  # fmt: skip
-    ModelBuilder,  # fmt: skip
-    Ok,  # fmt: skip
-    Prompt,  # fmt: skip
-    SchemaRef,  # fmt: skip
-    ToolCall,  # fmt: skip
-    ToolRef,  # fmt: skip
-    check,  # fmt: skip
-    from_json,  # fmt: skip
-    share,  # fmt: skip
-    typeof,  # fmt: skip
+    UNSET,
+    AgentRef,
+    Array,
+    KeyedRef,
+    Map,
+    McpRef,
+    MemoryRef,
+    Message,
+    ModelBuilder,
+    Ok,
+    Prompt,
+    SchemaRef,
+    ToolCall,
+    ToolRef,
+    check,
+    from_json,
+    share,
+    typeof,
 )
 from ..values.casts import check as casts_check
 from ..values.metering import FEW, look, paced, works_on

@@ -15,36 +15,36 @@ from ..interp import effects
 from ..values import (
     INT_MAX,
     INT_MIN,
-    UNSET,  # fmt: skip
-    AgentRef,  # fmt: skip
-    Array,  # fmt: skip
-    Closure,  # fmt: skip
-    EnumValue,  # fmt: skip
-    Err,  # fmt: skip
-    ErrorValue,  # fmt: skip
-    HashMapRef,  # fmt: skip
-    KeyedRef,  # fmt: skip
-    LedgerQuery,  # fmt: skip
-    LedgerRef,  # fmt: skip
-    Map,  # fmt: skip
-    McpRef,  # fmt: skip
-    MemoryRef,  # fmt: skip
-    ModelBuilder,  # fmt: skip
-    ModelRef,  # fmt: skip
-    Ok,  # fmt: skip
-    PipelineRef,  # fmt: skip
-    Queue,  # fmt: skip
-    RangeValue,  # fmt: skip
-    SchemaRef,  # fmt: skip
-    Set,  # fmt: skip
-    Some,  # fmt: skip
-    Stack,  # fmt: skip
-    Stream,  # fmt: skip
-    Struct,  # fmt: skip
-    TaskHandle,  # fmt: skip
-    ToolRef,  # fmt: skip
-    key_of,  # fmt: skip
-    make_set,  # fmt: skip
+    UNSET,
+    AgentRef,
+    Array,
+    Closure,
+    EnumValue,
+    Err,
+    ErrorValue,
+    HashMapRef,
+    KeyedRef,
+    LedgerQuery,
+    LedgerRef,
+    Map,
+    McpRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    Ok,
+    PipelineRef,
+    Queue,
+    RangeValue,
+    SchemaRef,
+    Set,
+    Some,
+    Stack,
+    Stream,
+    Struct,
+    TaskHandle,
+    ToolRef,
+    key_of,
+    make_set,
 )
 from ..values.containers import base64_of, from_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
