@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .source import Position, Source, Span
 
+
 @dataclass(frozen=True, slots=True)
 class Related:
     """A second place that explains the first."""
