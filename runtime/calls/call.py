@@ -117,8 +117,8 @@ class Tally:
         "requests", "used",
     )  # fmt: skip
 
-    def __init__(self, used: Use) -> None:
-        self.used = used
+    def __init__(self) -> None:
+        self.used: Use | None = None  # what a program that asks is told (`std::usage`), where somebody counts it
         self.tokens_in = 0
         self.tokens_out = 0
         self.cached = 0
@@ -255,7 +255,7 @@ class CallRun:
         self.asked = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
         self.head: list[Msg] = []
         self.rounds: list[Msg] = []  # tool units of the attempt
-        self.tally = Tally(Use())
+        self.tally = Tally()
         self.held: Reservation | None = None  # of the request on its way
         self.started = self.sent_at = services.clock()
         self.waited = 0.0  # for rate limits
@@ -279,6 +279,7 @@ class CallRun:
         """The call up to its commit: whatever ends it before, memory has nothing of its turn (M-5.11)."""
         spending, task = self.services.spending, self.services.task
         if spending is not None and task is not None:
+            self.tally.used = Use()
             spending.begins(task, self.tally.used)
         try:
             await self._open()
@@ -489,8 +490,8 @@ class CallRun:
             services.metrics.add(request.model, request.connection, use)
             if services.purse is not None:
                 services.purse.settle(use, held)
-        tally.used.add(use)
-        if services.spending is not None and services.task is not None:
+        if tally.used is not None and services.spending is not None and services.task is not None:
+            tally.used.add(use)
             services.spending.add(services.task, use)
 
     def _returned(self) -> None:

@@ -488,7 +488,7 @@ class Memory(MemoryReader):
         learn: Learn | None = None,
     ) -> Head | None:
         """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
-        if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
+        if self._log is not None and expect is None and True not in [draft.pinned for draft in drafts]:
             ready = filtered(self.policy, drafts) if self._known else drafts
             return self._log.stored if self._log.add(ready, turn, self.now()) else None
         ready = prepared(self.policy, drafts)

@@ -230,8 +230,12 @@ class VolatileLog:
             self._record(turn)
         self.stored = Head(head.version + 1, head.next + count, head.turns + 1, head.length + count, head.tokens + tokens, at)
         if self._messages is not None:
-            self._messages += [draft.message for draft in drafts]
-            self._calls = self._calls or any(draft.message.calls for draft in drafts)
+            messages = [draft.message for draft in drafts]
+            self._messages += messages
+            if not self._calls:
+                for message in messages:
+                    if message.calls:
+                        self._calls = True
         self._cut_front()
         return True
 
