@@ -78,7 +78,7 @@ def text(default: str | None = None) -> Field:
 
 
 def address() -> Field:
-    return Field(ADDRESS, "an address that begins with `https://` or `http://`", is_address)
+    return Field(ADDRESS, "an address that begins with `https://` or `http://` and a host", is_address)
 
 
 def one_of(*words: str, default: str | None = None) -> Field:
