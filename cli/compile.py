@@ -62,7 +62,6 @@ def execute(arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-BILLED_LESS = ("openai", "anthropic", "google")  # providers that bill cached prefixes less
 WORTH_A_NOTE = 16  # messages: what is shorter than some thousand tokens, no provider caches
 
 
@@ -72,9 +71,11 @@ def prompt_cache_notes(image: Image) -> list[str]:
     if not image.memories:
         return []
     from ..runtime.memory.policy import advice, bound_of
+    from ..vm.builtins.providers import PROVIDERS
 
-    kinds = {**{name: name for name in BILLED_LESS}, **{c.name: c.fields.get("provider") for c in image.connections}}
-    if not any(kinds.get(model.connection) in BILLED_LESS for model in image.models):
+    declared = {c.name: c.fields.get("provider") for c in image.connections}
+    rows = [PROVIDERS.get(str(declared.get(model.connection, model.connection))) for model in image.models]
+    if not any(row is not None and row.bills_prefixes_less for row in rows):
         return []
     notes = []
     for memory in image.memories:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ..vm.builtins.providers import PROVIDERS
 from . import exits
 
 TYPE_CHECKING = False
@@ -15,12 +16,7 @@ if TYPE_CHECKING:
 
 
 # Per provider: the connection its model names, and the model id (O-9.32).
-PROVIDERS = {
-    "openai": ("openai", "gpt-5.4-mini"),
-    "anthropic": ("anthropic", "claude-haiku-5-5"),
-    "ollama": ("local", "llama3.1"),
-    "offline": ("offline", "offline-1"),
-}
+STARTERS = {row.name: row.starter for row in PROVIDERS.values() if row.starter is not None}
 IGNORED = ".concerto/\n*.concb\n*.effects.jsonl\n.env\n"
 MANIFEST = """\
 [project]
@@ -28,9 +24,9 @@ name = "{name}"
 version = "0.1.0"
 entry = "src/main.conc"
 """
-LOCAL = """
-[connections.local]
-provider = "ollama"
+CONNECTION = """
+[connections.{connection}]
+provider = "{provider}"
 """
 MAIN = """\
 schema Ticket {{ title: String, kind: "bug" | "task" }}
@@ -58,12 +54,12 @@ fn sorts() {{
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the folder to make, or . for this one")
-    parser.add_argument("-p", "--provider", metavar="P", default="openai", help=f"one of {', '.join(PROVIDERS)}")
+    parser.add_argument("-p", "--provider", metavar="P", default=next(iter(STARTERS)), help=f"one of {', '.join(STARTERS)}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    if arguments.provider not in PROVIDERS:
-        known = ", ".join(PROVIDERS)
+    if arguments.provider not in STARTERS:
+        known = ", ".join(STARTERS)
         raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {known}")
     folder = arguments.name
     if os.path.exists(os.path.join(folder, "Concerto.toml")):
@@ -79,10 +75,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def files(folder: str, provider: str) -> dict[str, str]:
     """Text by path in the project."""
-    connection, model = PROVIDERS[provider]
+    connection, model = STARTERS[provider]
+    declared = "" if connection == provider else CONNECTION.format(connection=connection, provider=provider)
     name = os.path.basename(os.path.abspath(folder)).replace("\\", "").replace('"', "")
     return {
-        "Concerto.toml": MANIFEST.format(name=name) + (LOCAL if connection == "local" else ""),
+        "Concerto.toml": MANIFEST.format(name=name) + declared,
         os.path.join("src", "main.conc"): MAIN.format(connection=connection, model=model),
         ".gitignore": IGNORED,
     }

@@ -179,9 +179,15 @@ def section_sizes(image: Image) -> dict[str, int]:
 
 def key_variables(image: Image) -> list[str]:
     """Names of the variables that hold keys of the connections that models and embedders use."""
-    from ..runtime.connections import resolve_all
+    from ..runtime.connections import check_connections, resolve_all
+    from ..runtime.errors import ConfigFailure
 
-    connections = resolve_all([{c.name: c.fields for c in image.connections}])
+    declared = {c.name: c.fields for c in image.connections}
+    try:
+        check_connections([declared])
+        connections = resolve_all([declared])
+    except ConfigFailure as failure:  # as a run refuses it
+        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     used = {m.connection for m in image.models} | {m.steps.get("embed", {}).get("connection", "") for m in image.memories}
     return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
 

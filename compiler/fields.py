@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..vm import declaration_fields as rows
+from ..vm.builtins.providers import PROVIDERS
 from ..vm.declaration_fields import Field
 from .hints.names import VALUES, nearest
 from .types import ANY, FLOAT, INT, STRING, Type, array, map_
@@ -26,21 +27,10 @@ class Rule:
     example: Callable[[object], str]  # what may be written in place of an illegal value
 
 
-PROVIDERS = ("openai", "anthropic", "google", "ollama", "custom", "offline")
-SHAPED_LIKE_OPENAI = ("openai", "google", "ollama", "custom")
-# Fields of a connection that only some providers take (O-1.12, O-1.14, O-1.34).
-TAKERS: dict[str, Sequence[str]] = {
-    "organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",),
-}  # fmt: skip
-
-# Connections that are there without a declaration (O-1.3), with what is known of them.
-PREDECLARED: dict[str, dict[str, object]] = {
-    "openai": {"provider": "openai"},
-    "anthropic": {"provider": "anthropic"},
-    "google": {"provider": "google"},
-    "ollama": {"provider": "ollama"},
-    "offline": {"provider": "offline", "default_model": "offline-1"},
-}
+def is_carried(field: str, provider: object) -> bool:
+    """Whether a connection of that provider may have the field; of an unknown provider that is not known."""
+    row = PROVIDERS.get(provider) if isinstance(provider, str) else None
+    return row is None or row.carries(field)
 
 
 # Of each kind that one constant can hold.
@@ -119,7 +109,7 @@ MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
 
 # The words that fields take as Strings, by the name of the field.
 FIELD_WORDS: dict[str, tuple[str, ...]] = {
-    "provider": PROVIDERS,
+    "provider": tuple(PROVIDERS),
     **{
         name: field.words
         for fields in (rows.CONNECTION, rows.RETRY, rows.AGENT, rows.MCP)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
+from ..vm.builtins.providers import PROVIDERS
 from ..vm.bytecode.shape import FROM, HOLE, INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES, STORE_KINDS, SUMMARY_ROLES
 from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, number, one_of, whole
 from .diagnostics import Diagnostics
-from .fields import PROVIDERS
 from .hints.manifest import example, known
 from .source import Source, Span
 

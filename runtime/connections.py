@@ -5,7 +5,8 @@ Hands on `ConnectionSettings` to calls and providers. Must not know: SDKs, reque
 
 from __future__ import annotations
 
-from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES
+from ..vm.builtins.providers import PREDECLARED, PROVIDERS
+from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, is_text
 from .errors import ConfigFailure, NotSent, Origin
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from ..vm.builtins.providers import ProviderRow
     from ..vm.bytecode.image import Pipeline
     from ..vm.declaration_fields import Field
     from .access.secrets import Redactor
@@ -22,48 +24,9 @@ if TYPE_CHECKING:
     Layer = Mapping[str, Fields]
 
 
-class ProviderRow:
-    """What a provider brings by itself (O-1.18 to O-1.23). `fallback_key` stands in where no key is named."""
-
-    __slots__ = ("sdk", "base_url", "key_variable", "fallback_key", "max_tokens_name", "structured")
-
-    def __init__(
-        self,
-        sdk: str | None,
-        base_url: str | None,
-        key_variable: str | None,
-        fallback_key: str | None,
-        max_tokens_name: str,
-        structured: str,
-    ) -> None:
-        self.sdk = sdk
-        self.base_url = base_url
-        self.key_variable = key_variable
-        self.fallback_key = fallback_key
-        self.max_tokens_name = max_tokens_name
-        self.structured = structured
-
-
-GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
-
-PROVIDERS = {
-    "openai": ProviderRow("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", None, "max_completion_tokens", "native"),
-    "anthropic": ProviderRow("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", None, "max_tokens", "native"),
-    "google": ProviderRow("openai", GOOGLE_URL, "GEMINI_API_KEY", None, "max_tokens", "native"),
-    "ollama": ProviderRow("openai", "http://localhost:11434/v1", None, "ollama", "max_tokens", "native"),
-    "custom": ProviderRow("openai", None, None, "none", "max_tokens", "prompt"),
-    "offline": ProviderRow(None, None, None, None, "max_tokens", "native"),
-}
-
-PREDECLARED: dict[str, dict[str, Any]] = {
-    "openai": {"provider": "openai"},
-    "anthropic": {"provider": "anthropic"},
-    "google": {"provider": "google"},
-    "ollama": {"provider": "ollama"},
-    "offline": {"provider": "offline", "default_model": "offline-1"},
-}
-
-OPENAI_CLIENT_FIELDS = ("organization", "project")
+# What a client is made with. Other fields that a provider does not carry have no effect there: a host may put another provider in
+# place of the one a program names.
+CLIENT_FIELDS = ("organization", "project")
 
 
 class ConnectionSettings:
@@ -96,15 +59,8 @@ class ConnectionSettings:
         for field, row in CONNECTION.items():
             setattr(self, field, fields.get(field, row.default))
         self.api_key_env = self.api_key_env or self.row.key_variable
-        self.api = self._chosen_api()
+        self.api = self.row.api(self.api, self.base_url)
         self.base_url = self.base_url or self.row.base_url
-
-    def _chosen_api(self) -> str:
-        """`auto` is the Responses API for OpenAI at its own address, chat for any other (O-1.14)."""
-        if self.api != "auto":
-            return self.api
-        own = self.provider == "openai" and self.base_url in (None, self.row.base_url)
-        return "responses" if own else "chat"
 
     def model_id(self, base: str | None) -> str | None:
         """The id a request names: `base` or the connection's default, aliases replaced (O-1.9, O-1.36)."""
@@ -155,14 +111,15 @@ def _check(name: str, fields: Fields) -> None:
     provider = fields.get("provider")
     if provider is None:
         raise ConfigFailure("E4002", f"connection {name}: provider is missing")
-    if provider not in PROVIDERS:
-        raise ConfigFailure("E4004", f"connection {name}: unknown provider {provider}")
-    if provider == "custom" and not fields.get("base_url"):
-        raise ConfigFailure("E4002", f"connection {name}: base_url is missing")
-    if PROVIDERS[provider].sdk != "openai":
-        for field in OPENAI_CLIENT_FIELDS:
-            if fields.get(field) is not None:
-                raise ConfigFailure("E4006", f"connection {name}: {field} is not carried by {provider}")
+    row = PROVIDERS.get(provider) if is_text(provider) else None
+    if row is None:
+        known = ", ".join(PROVIDERS)
+        raise ConfigFailure("E4004", f"connection {name}: unknown provider {_shown(provider)}; providers are {known}")
+    if row.needs_base_url and not fields.get("base_url"):
+        raise ConfigFailure("E4002", f"connection {name}: base_url is missing, which a {provider} provider needs")
+    for field in CLIENT_FIELDS:
+        if fields.get(field) is not None and not row.carries(field):
+            raise ConfigFailure("E4006", f"connection {name}: {field} is not carried by {provider}")
 
 
 def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> str:
@@ -170,8 +127,8 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
     variable = settings.api_key_env
     key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
     if not key:
-        if settings.row.fallback_key is not None and variable is None:
-            return settings.row.fallback_key
+        if settings.row.stand_in_key is not None and variable is None:
+            return settings.row.stand_in_key
         raise _missing(variable or "api_key", origin)
     _require_header_text(key, variable or "api_key", origin)
     redactor.add(key, variable or f"{settings.name}.api_key")
@@ -256,14 +213,11 @@ def check_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     """ConfigFailure E4003 for a connection of a host that the program does not have, where it has one of nearly that name: the
     fields would help nobody. Others may be meant for other programs."""
     for name in given:
-        if name not in known and name not in PREDECLARED_NAMES:
+        if name not in known and name not in PREDECLARED:
             import difflib  # a run whose names are right starts without it
 
             for near in difflib.get_close_matches(name, list(known), n=1, cutoff=0.8):
                 raise ConfigFailure("E4003", f"the program has no connection {name}; did you mean {near}?")
-
-
-PREDECLARED_NAMES = ("openai", "anthropic", "offline", "google", "ollama")
 
 
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:

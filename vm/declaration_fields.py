@@ -7,6 +7,8 @@ declares what, what a field does.
 
 from __future__ import annotations
 
+from .builtins.providers import APIS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -228,7 +230,7 @@ CONNECTION: dict[str, Field] = {
     "timeout": limits(TIMEOUT),
     "organization": text(),
     "project": text(),
-    "api": one_of("auto", "responses", "chat", default="auto"),
+    "api": one_of("auto", *APIS, default="auto"),
     "unsupported": one_of("error", "drop", default="error"),
     "structured": one_of(*STRATEGIES, default="auto"),
     "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script

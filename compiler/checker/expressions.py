@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from ...vm.builtins.providers import PROVIDERS
 from ...vm.values.errors import FAMILIES
 from ..hints.names import NAMES, did_you_mean, listed
 from ..resolver.names import STORES
@@ -85,7 +86,7 @@ from .tools import private_tool_method, refuse_test, store_help
 from .types import RECORDS, Instance, check_key_type, written_arguments, written_type
 
 # Keys of known providers (G-10.1).
-KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}")
+KEY_SHAPE = re.compile("|".join(dict.fromkeys(row.key_shape for row in PROVIDERS.values() if row.key_shape)))
 
 
 def peel(type_: Type | None) -> Type | None:

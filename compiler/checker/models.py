@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ...vm.builtins.providers import PREDECLARED, PROVIDERS
 from ..fields import (
     AGENT,
     AGENT_FIELDS,
@@ -14,12 +15,9 @@ from ..fields import (
     EITHER_OBJECTS,
     MODEL,
     MODEL_FIELDS,
-    PREDECLARED,
-    PROVIDERS,
     RETRY,
-    SHAPED_LIKE_OPENAI,
-    TAKERS,
     TEXT,
+    is_carried,
 )
 from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, did_you_mean, distance
 from ..resolver.state import ErroneousSymbol
@@ -64,13 +62,14 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     keys = {*(entry.key.text for entry in node.entries), *given}
     keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
     if "provider" not in known and "provider" not in keys:
-        likely = "custom" if "base_url" in keys else "openai"
+        likely = next(row.name for row in PROVIDERS.values() if row.needs_base_url or "base_url" not in keys)
         others = ", ".join(f'"{one}"' for one in PROVIDERS if one != likely)
         help = f'add `provider: "{likely}"`; others are {others}'
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=help)
-    if known.get("provider") == "custom" and "base_url" not in keys:
+    row = PROVIDERS.get(str(known.get("provider")))
+    if row is not None and row.needs_base_url and "base_url" not in keys:
         c.report(
-            "E4002", node.name.span, f"{owner} lacks `base_url`, which a custom provider needs",
+            "E4002", node.name.span, f"{owner} lacks `base_url`, which a {row.name} provider needs",
             help='add `base_url: "https://…"`',
         )
     for entry in node.entries:
@@ -79,7 +78,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
 
 def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
     name = entry.key.text
-    if isinstance(provider, str) and provider not in TAKERS.get(name, (provider,)):
+    if not is_carried(name, provider):
         c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
 
 
@@ -269,13 +268,10 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
 
 
 def _api(connection: dict[str, object]) -> str:
-    if connection.get("provider") not in SHAPED_LIKE_OPENAI:
+    row, base_url = PROVIDERS.get(str(connection.get("provider"))), connection.get("base_url")
+    if row is None:
         return ""
-    chosen = connection.get("api", "auto")
-    if chosen != "auto":
-        return str(chosen)
-    own = connection.get("provider") == "openai" and connection.get("base_url") in (None, "https://api.openai.com/v1")
-    return "responses" if own else "chat"
+    return row.api(str(connection.get("api", "auto")), None if base_url is None else str(base_url))
 
 
 # ----------------------------------------------------------------

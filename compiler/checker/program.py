@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...vm.builtins import METHODS
+from ...vm.builtins.providers import PREDECLARED, PROVIDERS
 from ..diagnostics import Diagnostics
-from ..fields import PREDECLARED, PROVIDERS, TAKERS
+from ..fields import is_carried
 from ..hints.names import did_you_mean, limited_patience, listed
 from ..project import Project
 from ..resolver.program import resolve, warn_unused
@@ -163,10 +164,11 @@ def _check_connection(
     if provider is None and judged:
         help = f'write `provider = "openai"`; providers are {", ".join(PROVIDERS)}'
         manifest.report("E4002", place, f"{where} lacks `provider`, and no `connect {name}` gives it", help)
-    elif provider == "custom" and not known.get("base_url") and judged:
-        manifest.report("E4002", place, f"{where} lacks `base_url`, which a custom provider needs", BASE_URL)
+    row = PROVIDERS.get(str(provider))
+    if row is not None and row.needs_base_url and not known.get("base_url") and judged:
+        manifest.report("E4002", place, f"{where} lacks `base_url`, which a {provider} provider needs", BASE_URL)
     for key in fields:
-        if isinstance(provider, str) and provider not in TAKERS.get(key, (provider,)):
+        if not is_carried(key, provider):
             message = f"`{key}` of {where} is not carried by provider `{provider}`"
             manifest.report("E4006", (*place, key), message, "remove it")
 

@@ -357,7 +357,7 @@ class World:
     def provider(self, connection: str) -> Provider:
         """The session's own provider for `offline`; for every other connection one that asks the runner."""
         settings = self.session.connections[connection]
-        if settings.row.sdk is None:
+        if not settings.row.wires:
             return self.session.pool[connection]
         if connection not in self.providers:
             real, session = self.session.pool[connection], self.session

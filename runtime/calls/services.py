@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..connections import ConnectionSettings
     from ..emits import Metrics
     from ..providers.base import Provider
+    from ..providers.sdk import SdkProvider
     from ..records import Call, Reply, Request
     from ..shown_requests import RequestPrefixes
     from ..usage import Spending
@@ -302,23 +303,19 @@ class ProviderPool:
             await provider.aclose()
 
     def _make(self, settings: ConnectionSettings) -> Provider:
-        if self._offline or settings.row.sdk is None:
+        if self._offline or not settings.row.wires:
             script = Script(settings.replies or ()) if self._script is None else self._script
             return OfflineProvider(settings, script, self._sleep)
-        return self._make_sdk(settings)
+        return wire_class(settings)(settings, self._env, self._redactor, self._http_client)
 
-    def _make_sdk(self, settings: ConnectionSettings) -> Provider:
-        if settings.row.sdk == "anthropic":
-            from ..providers.anthropic import Anthropic
 
-            return Anthropic(settings, self._env, self._redactor, self._http_client)
-        if settings.api == "responses":
-            from ..providers.openai import OpenAIResponses
+def wire_class(settings: ConnectionSettings) -> type[SdkProvider]:
+    """The class that sends the requests of a connection, imported only now (O-1.24)."""
+    from importlib import import_module
 
-            return OpenAIResponses(settings, self._env, self._redactor, self._http_client)
-        from ..providers.openai import OpenAIChat
-
-        return OpenAIChat(settings, self._env, self._redactor, self._http_client)
+    module, _, name = settings.row.wires[settings.api].rpartition(".")
+    found: type[SdkProvider] = getattr(import_module(f"..providers.{module}", __package__), name)
+    return found
 
 
 def _check_replies(connection: str, replies: Sequence[Any]) -> None:

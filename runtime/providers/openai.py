@@ -100,7 +100,7 @@ class OpenAIChat(OpenAIProvider):
     }
 
     def lower(self, request: Request) -> Json:
-        told = self._told(request) if self._refused or self.settings.provider == "google" else request.messages
+        told = self._told(request)
         messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in told]
         arguments: Json = {"model": request.model, "messages": messages}
         if request.tools:
@@ -119,20 +119,12 @@ class OpenAIChat(OpenAIProvider):
         return arguments
 
     def _told(self, request: Request) -> list[Msg]:
-        """The messages, in the forms the model takes (O-1.138, O-1.139)."""
-        messages = request.messages
-        if not self.takes("bare calls", request.model):
-            from ..memory.stages import without_tools
+        """The messages, in the forms the model takes (O-1.138)."""
+        if self.takes("bare calls", request.model):
+            return request.messages
+        from ..memory.stages import without_tools
 
-            messages = without_tools(messages, lambda message: self.returned(message, request) is not None)
-        if self.settings.provider != "google" or not any(message.calls for message in messages):
-            return messages
-        made: list[Msg] = []
-        for message in messages:
-            if message.calls and (not made or made[-1].role not in ("user", "tool")):
-                made.append(Msg("user", CONTINUES))
-            made.append(message)
-        return made
+        return without_tools(request.messages, lambda message: self.returned(message, request) is not None)
 
     def create(self, client: Any) -> Any:
         return client.chat.completions.with_streaming_response.create
@@ -176,6 +168,20 @@ class OpenAIChat(OpenAIProvider):
             "reasoning": usage.tokens_of("completion_tokens_details", "reasoning_tokens"),
             "reports": usage.reports(("prompt_tokens",), ("completion_tokens",)),
         }
+
+
+class GoogleChat(OpenAIChat):
+    def _told(self, request: Request) -> list[Msg]:
+        """A message with calls comes behind a user message or a result (O-1.139)."""
+        messages = super()._told(request)
+        if not any(message.calls for message in messages):
+            return messages
+        made: list[Msg] = []
+        for message in messages:
+            if message.calls and (not made or made[-1].role not in ("user", "tool")):
+                made.append(Msg("user", CONTINUES))
+            made.append(message)
+        return made
 
 
 def _output_tokens(usage: Usage) -> int:

@@ -86,12 +86,12 @@ def why_block(violations: Sequence[Violation], retry_message: str | None) -> str
 
 
 def _choose(schema: Schema, wanted: str, settings: ConnectionSettings) -> tuple[Strategy, dict[str, Any]]:
-    """`auto` is what suits the provider; Anthropic takes a native schema only in strict form without recursion."""
+    """`auto` is what suits the provider; where it takes native schemas in strict form only, others go by the tool."""
     strategy = settings.row.structured if wanted == "auto" else wanted
     if strategy == "prompt":
         return "prompt", schema.plain
     if strategy == "native":
-        refused = settings.row.sdk == "anthropic" and (schema.strict is None or is_recursive(schema.shape))
+        refused = settings.row.strict_schemas_only and (schema.strict is None or is_recursive(schema.shape))
         if not refused:
             return "native", schema.plain if schema.strict is None else schema.strict
     return "tool", schema.plain

@@ -43,6 +43,8 @@ def test_filter_and_options() -> None:
             PROGRAM.test(**options)
     with pytest.raises(ValueError, match="E4001"):
         PROGRAM.test(connections={"openai": {"nope": 1}})
+    with pytest.raises(ValueError, match=r'E4004: connection lab: unknown provider "nobody"; providers are openai, anthropic'):
+        PROGRAM.test(connections={"lab": {"provider": "nobody"}})
 
 
 def test_an_error_of_a_test_names_where_it_was_made() -> None:

@@ -151,6 +151,25 @@ def test_inspect_shows_functions_of_views_and_of_events(cli, write):
     assert "    same_percent: 0" in lines
 
 
+@pytest.mark.parametrize("verb", ["run", "inspect"])
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"provider": "nobody"}, 'unknown provider "nobody"; providers are openai, anthropic, google, ollama, custom, offline'),
+        ({"provider": ["openai"]}, 'provider does not take ["openai"]'),
+        ({"api": ["chat"]}, 'api does not take ["chat"]'),
+    ],
+)
+def test_a_foreign_image_names_a_provider_that_is_none(cli, write, tmp_path, verb, fields, said):
+    source = 'connect lab { provider: "ollama" }\nmodel M { provider: lab, base: "m" }\nfn main() { let _ = M.execute("hi"); }\n'
+    assert cli("compile", write("lab.conc", source)).code == 0
+    path = tmp_path / "lab.concb"
+    image = decode(path.read_bytes())
+    image.connections[0].fields.update(fields)
+    path.write_bytes(encode(image))
+    assert cli(verb, str(path)) == (2, "", f"E4004: connection lab: {said}\n")
+
+
 def test_inspect_shows_contexts_and_who_uses_them(cli, write):
     source = (
         "context Plan { session { goal: String, mut steps: Array<Int> = [] } }\n"

@@ -1,5 +1,7 @@
 """Connections: merge, defaults, keys, headers (O-1.1 to O-1.28, G-10)."""
 
+import json
+
 import pytest
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.calls.settings import call_settings, system_text
@@ -52,6 +54,9 @@ def test_providers_bring_their_defaults(provider, url, variable, max_tokens):
         ({"provider": "openai", "base_url": "http://proxy/v1"}, "chat"),
         ({"provider": "openai", "api": "chat"}, "chat"),
         ({"provider": "ollama"}, "chat"),
+        ({"provider": "google"}, "chat"),
+        ({"provider": "google", "api": "responses"}, "responses"),
+        ({"provider": "anthropic", "api": "chat"}, "messages"),
         ({"provider": "custom", "base_url": "http://x", "api": "responses"}, "responses"),
     ],
 )
@@ -67,6 +72,7 @@ def test_which_api(fields, api):
         ({"provider": "nobody"}, "E4004"),
         ({"provider": "anthropic", "organization": "o"}, "E4006"),
         ({"provider": "offline", "project": "p"}, "E4006"),
+        ({"provider": "custom", "base_url": "http://x", "organization": "o"}, "E4006"),
         ({"provider": "openai", "colour": "red"}, "E4001"),
     ],
 )
@@ -74,6 +80,14 @@ def test_what_the_host_may_not_give(fields, code):
     with pytest.raises(ConfigFailure) as refused:
         settings(**fields)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("provider", ["nobody", 5, ["openai"]])
+def test_an_unknown_provider_is_named_with_its_connection_and_the_known_ones(provider):
+    with pytest.raises(ConfigFailure) as refused:
+        settings(provider=provider)
+    known = "openai, anthropic, google, ollama, custom, offline"
+    assert refused.value.message == f"connection lab: unknown provider {json.dumps(provider)}; providers are {known}"
 
 
 def test_aliases():

@@ -5,7 +5,7 @@ from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import NotSent
 from concerto.runtime.providers.anthropic import Anthropic
-from concerto.runtime.providers.openai import OpenAIChat, OpenAIResponses
+from concerto.runtime.providers.openai import GoogleChat, OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Call, Msg, ProviderState, Request, SchemaField, ToolDef
 from concerto.vm.schema import plain_form, strict_form
 
@@ -13,7 +13,7 @@ CONNECTIONS = {
     "chat": ({"provider": "openai", "api": "chat"}, OpenAIChat),
     "responses": ({"provider": "openai"}, OpenAIResponses),
     "anthropic": ({"provider": "anthropic"}, Anthropic),
-    "google": ({"provider": "google"}, OpenAIChat),
+    "google": ({"provider": "google"}, GoogleChat),
 }
 KIND = ["object", "S<Int>", [], [["a", ["int"], False, False, None, None], ["o", ["int"], True, False, None, None]]]
 STRICT, PLAIN = strict_form(KIND), plain_form(KIND)

@@ -1,5 +1,6 @@
 """What a new row costs (V-2.1, V-2.2, V-2.5, V-2.8): in a copy of the machine one row and one function make an opcode, one
-decorated function a built-in method; the generator of the loop refuses rows without a meaning, with two, or with another picture.
+decorated function a built-in method, one row and one file a provider; the generator of the loop refuses rows without a meaning,
+with two, or with another picture.
 """
 
 from __future__ import annotations
@@ -24,6 +25,58 @@ def twice(value: int) -> int:
     """The number added to itself."""
     return fit(value * 2, "twice")
 '''
+OFFLINE_ROW = '    ProviderRow("offline", '
+PROVIDER_ROW = """    ProviderRow(
+        "acme", {"acme": "acme.Acme"}, base_url="https://api.acme.example/v1", key_variable="ACME_KEY", key_shape="acme-[0-9]{8}",
+        fields=("organization",), bills_prefixes_less=True, starter=("acme", "acme-1"),
+    ),
+"""
+PROVIDER_FILE = '''"""The wire of Acme: the chat completions of OpenAI with a part of their own."""
+
+from __future__ import annotations
+
+from .openai import OpenAIChat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..records import Request
+
+
+class Acme(OpenAIChat):
+    wire = "acme"
+
+    def lower(self, request: Request) -> dict[str, Any]:
+        return {**super().lower(request), "acme": True}
+'''
+PROVIDER_USED = """
+import sys
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.calls.services import ProviderPool
+from concerto.runtime.connections import resolve_all
+from concerto.runtime.records import Msg, Request
+from concerto.vm.builtins.providers import PROVIDERS
+
+pool = ProviderPool(resolve_all([{"lab": {"provider": "acme"}}]), env={}, redactor=Redactor(), sleep=None)
+request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "hi")])
+assert "concerto.runtime.providers.acme" not in sys.modules
+print([type(pool[name]).__name__ for name in ("acme", "lab", "ollama", "anthropic")], pool["lab"].lower(request))
+print(pool["lab"].settings.base_url, pool["lab"].settings.api_key_env)
+"""
+ASKS_ACME = """
+connect lab { organization: "o" }
+memory log: Memory = Memory::new(20);
+model Own { provider: acme, base: "a", memory: log }
+model Lab { provider: lab, base: "b", stop_sequences: ["x"] }
+fn main() { emit("said", Own.execute("hi")?.text + " " + Lab.execute("there")?.text); }
+"""
+REFUSED = """
+connect lab { provider: "acme", project: "p" }
+connect box { provider: "nobody" }
+connect bare { }
+fn main() { emit("key", "acme-12345678"); }
+"""
 LIBRARY = """
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.host import Host
@@ -115,6 +168,48 @@ def test_a_method_is_one_decorated_function(copy: Path) -> None:
     done = python(copy, "-c", LIBRARY + METHOD_USED)
     assert (done.stdout, done.stderr) == ("[42]\nP002\n['E2006']\n", "")
     assert "| `twice() -> Int`" in page(copy, "builtins.md")
+
+
+def test_a_provider_is_one_row_and_one_file(copy: Path) -> None:
+    """Checker, manifest, connections, pool, offline runs, notes on prompt caches and `init` know it from there."""
+    (copy / "concerto/runtime").unlink()
+    shutil.copytree(ROOT / "runtime", copy / "concerto/runtime", ignore=shutil.ignore_patterns("__pycache__"))
+    table = copy / "vm/builtins/providers.py"
+    before = table.read_text(encoding="utf-8")
+    assert before.count(OFFLINE_ROW) == 1
+    table.write_text(before.replace(OFFLINE_ROW, PROVIDER_ROW + OFFLINE_ROW), encoding="utf-8")
+    (copy / "concerto/runtime/providers/acme.py").write_text(PROVIDER_FILE, encoding="utf-8")
+    (copy / "Concerto.toml").write_text('[connections.lab]\nprovider = "acme"\n', encoding="utf-8")
+    (copy / "main.conc").write_text(ASKS_ACME, encoding="utf-8")
+
+    checked = concerto(copy, "check", "main.conc")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    offline = concerto(copy, "run", "main.conc", "--offline")
+    assert (offline.returncode, offline.stdout) == (0, "[emit:said] offline: hi offline: there\n"), offline.stderr
+    keyless = concerto(copy, "run", "main.conc")
+    assert keyless.returncode == 1 and "environment variable ACME_KEY is not set" in keyless.stderr
+    assert "note: memory log" in concerto(copy, "compile", "main.conc").stderr
+    used = python(copy, "-c", PROVIDER_USED)
+    lowered = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "acme": True}
+    classes = ["Acme", "Acme", "OpenAIChat", "Anthropic"]
+    assert used.stdout == f"{classes} {lowered}\nhttps://api.acme.example/v1 ACME_KEY\n", used.stderr
+    made = concerto(copy, "init", "fresh", "--provider", "acme")
+    assert made.returncode == 0 and "provider: acme," in (copy / "fresh/src/main.conc").read_text(encoding="utf-8"), made.stderr
+
+
+def test_what_is_said_of_providers_names_the_new_one(copy: Path) -> None:
+    table = copy / "vm/builtins/providers.py"
+    table.write_text(table.read_text(encoding="utf-8").replace(OFFLINE_ROW, PROVIDER_ROW + OFFLINE_ROW), encoding="utf-8")
+    (copy / "refused.conc").write_text(REFUSED, encoding="utf-8")
+    said = concerto(copy, "check", "refused.conc").stderr
+    assert "`project` of connection `lab` is not carried by provider `acme`" in said
+    assert '`provider` is one of "openai", "anthropic", "google", "ollama", "custom", "acme", "offline"' in said
+    assert 'add `provider: "openai"`; others are "anthropic", "google", "ollama", "custom", "acme", "offline"' in said
+    assert "this text has the shape of a provider key" in said
+
+
+def concerto(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return python(tree, "-c", "import sys; from concerto.cli.main import main; sys.exit(main(sys.argv[1:]))", *words)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,125 @@
+"""The providers a connection may name: one row each (O-1.3, O-1.18 to O-1.23).
+
+What the checker says of connections, the defaults of connections, the class that sends their requests, the templates of `concerto
+init` and the notes on prompt caches are read from `PROVIDERS`, and no other file of the product lists providers. The table stands
+here because compiler and runtime both read it; the machine does not (V-1.8). Must not know: SDKs, requests, connections' values.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class ProviderRow:
+    """What a provider brings by itself.
+
+    `wires`: by API the class that sends requests, as `module.Class` of `runtime/providers/`; the first is the API of `auto`, at
+    another address than `base_url` that is `elsewhere`, if given. Without wires the offline provider answers. `fields`: those
+    that only some providers carry and this one does; `api` is carried by whoever has several wires.
+
+    `key_variable` is the default of `api_key_env`, `stand_in_key` what is sent where no variable is named, `key_shape` the
+    pattern of its keys. `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
+    `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
+    of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
+    that `concerto init` writes.
+    """
+
+    __slots__ = (
+        "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
+        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        wires: Mapping[str, str],
+        *,
+        elsewhere: str | None = None,
+        base_url: str | None = None,
+        key_variable: str | None = None,
+        stand_in_key: str | None = None,
+        key_shape: str | None = None,
+        fields: Sequence[str] = (),
+        max_tokens_name: str = "max_tokens",
+        structured: str = "native",
+        strict_schemas_only: bool = False,
+        bills_prefixes_less: bool = False,
+        default_model: str | None = None,
+        starter: tuple[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.wires = wires
+        self.elsewhere = elsewhere
+        self.base_url = base_url
+        self.key_variable = key_variable
+        self.stand_in_key = stand_in_key
+        self.key_shape = key_shape
+        self.fields = fields
+        self.max_tokens_name = max_tokens_name
+        self.structured = structured
+        self.strict_schemas_only = strict_schemas_only
+        self.bills_prefixes_less = bills_prefixes_less
+        self.default_model = default_model
+        self.starter = starter
+
+    @property
+    def needs_base_url(self) -> bool:
+        """It sends requests and has no address of its own (O-1.22)."""
+        return bool(self.wires) and self.base_url is None
+
+    def carries(self, field: str) -> bool:
+        """Whether a connection of this provider may have the field (O-1.12, O-1.14, O-1.34)."""
+        if field == "api":
+            return len(self.wires) > 1
+        return field in self.fields or field not in CARRIED_BY_SOME
+
+    def api(self, chosen: str, base_url: str | None) -> str:
+        """The key of the wire for the fields `api` and `base_url` of a connection, "" without wires (O-1.14). An API that is
+        not this provider's counts as `auto`: a host may put another provider in place of the one a program names."""
+        if chosen in self.wires:
+            return chosen
+        if self.elsewhere is not None and base_url not in (None, self.base_url):
+            return self.elsewhere
+        return next(iter(self.wires), "")
+
+
+RESPONSES = "openai.OpenAIResponses"
+CHAT_FIRST = {"chat": "openai.OpenAIChat", "responses": RESPONSES}
+SK_KEY = "sk-[A-Za-z0-9_-]{20,}"
+
+_ROWS = (
+    ProviderRow(
+        "openai", {"responses": RESPONSES, "chat": "openai.OpenAIChat"}, elsewhere="chat",
+        base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY, fields=("organization", "project"),
+        max_tokens_name="max_completion_tokens", bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
+    ),
+    ProviderRow(
+        "anthropic", {"messages": "anthropic.Anthropic"},
+        base_url="https://api.anthropic.com", key_variable="ANTHROPIC_API_KEY", key_shape=SK_KEY, strict_schemas_only=True,
+        bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"),
+    ),
+    ProviderRow(
+        "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai/", key_variable="GEMINI_API_KEY",
+        key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True,
+    ),
+    ProviderRow(
+        "ollama", CHAT_FIRST,
+        base_url="http://localhost:11434/v1", stand_in_key="ollama", starter=("local", "llama3.1"),
+    ),
+    ProviderRow("custom", CHAT_FIRST, stand_in_key="none", structured="prompt"),
+    ProviderRow("offline", {}, fields=("replies",), default_model="offline-1", starter=("offline", "offline-1")),
+)  # fmt: skip
+PROVIDERS = {row.name: row for row in _ROWS}
+
+APIS = tuple(dict.fromkeys(api for row in _ROWS if row.carries("api") for api in row.wires))
+CARRIED_BY_SOME = frozenset(("api", *(field for row in _ROWS for field in row.fields)))
+
+# Connections that are there without a declaration (O-1.3), with what is known of them.
+PREDECLARED: dict[str, dict[str, object]] = {
+    row.name: {"provider": row.name, **({} if row.default_model is None else {"default_model": row.default_model})}
+    for row in _ROWS
+    if not row.needs_base_url
+}
