@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
+from ..vm.builtins.providers import PROVIDERS
 from ..vm.bytecode.shape import FROM, HOLE, INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES, STORE_KINDS, SUMMARY_ROLES
+from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, number, one_of, whole
 from .diagnostics import Diagnostics
-from .fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, EITHER_OBJECTS, Rule, number, whole
 from .hints.manifest import example, known
 from .source import Source, Span
-from .types import FLOAT, INT, STRING, Type
 
 # ----------------------------------------------------------------
 # What a manifest says of memories: stores by name, steps that declarations may leave out, the namespace of keys (M-2.12,
@@ -64,14 +64,6 @@ def milliseconds(value: object) -> int | None:
 Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
 
 
-def _is_duration(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def has_words(command: str) -> bool:
     """Whether a command without `args` beside it can be split (O-4.38)."""
     try:
@@ -80,52 +72,12 @@ def has_words(command: str) -> bool:
         return False
 
 
-def _is_json(value: Any) -> bool:
-    """Dates and infinities have no JSON form."""
-    if isinstance(value, dict):
-        return all(map(_is_json, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
-
-
-def _are_variables(value: Any) -> bool:
-    def fits(text: Any) -> bool:
-        return _is_text(text) or (isinstance(text, dict) and list(text) == ["value"] and _is_text(text["value"]))
-
-    return isinstance(value, dict) and all(map(fits, value.values()))
-
-
-def _are_headers(value: Any) -> bool:
-    def fits(text: Any) -> bool:
-        return _is_text(text) or (isinstance(text, dict) and list(text) == ["env"] and _is_text(text["env"]))
-
-    return isinstance(value, dict) and all(map(fits, value.values()))
-
-
-# What each key holds, and in words.
-Keys = dict[str, tuple[Callable[[Any], bool], str]]
-KEYS: Keys = {
-    "transport": (lambda value: value == "stdio", '"stdio"'),
-    "command": (lambda value: _is_text(value) and value != "", "a string of words"),
-    "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
-    "timeout": (_is_duration, "a number above 0"),
-    "working_dir": (_is_text, "a string"),
-    "env": (_are_variables, 'a table of names of variables, or of `{ value = "text" }`'),
-    "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
-}
 WORDS = "a string of words, their quotes closed, where `args` is absent"
-SERVER_KEYS: Keys = {
-    "transport": (lambda value: value in ("stdio", "http"), '"stdio" or "http"'),
-    **{key: KEYS[key] for key in ("command", "args", "timeout", "env")},
-    "url": (_is_text, "a string"),
-    "headers": (_are_headers, 'a table of strings or `{ env = "NAME" }`'),
-}
 
 
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
     """The sound fields of each connector by its name."""
-    found = _read("agents", KEYS, table, report)
+    found = _read("agents", PROCESS, table, report)
     for name, fields in found.items():
         if "command" not in table[name]:
             report("E4002", ("agents", name), f"[agents.{name}] lacks `command`", example(("agents", name, "command")))
@@ -136,10 +88,10 @@ def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, An
 
 def read_servers(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
     """The sound fields of each MCP server by its name; what one must have, and what is split, depends on its declaration."""
-    return _read("mcp", SERVER_KEYS, table, report)
+    return _read("mcp", MCP, table, report)
 
 
-def _read(section: str, keys: Keys, table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
+def _read(section: str, keys: Mapping[str, Field], table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, fields in table.items():
         where = f"[{section}.{name}]"
@@ -150,8 +102,8 @@ def _read(section: str, keys: Keys, table: dict[str, Any], report: Report) -> di
         for key, value in fields.items():
             if key not in keys:
                 report("E4001", (section, name, key), f"{where} has no key `{key}`", known("keys", key, [*keys]))
-            elif not keys[key][0](value):
-                report("E4004", (section, name, key), f"`{key}` of {where} is {keys[key][1]}", None)
+            elif not keys[key].takes(value):
+                report("E4004", (section, name, key), f"`{key}` of {where} is {keys[key].says}", None)
             else:
                 sound[key] = value
     return found
@@ -356,12 +308,14 @@ def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Repor
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
-CONNECTION_KEYS = tuple(field for field in CONNECTION_FIELDS if field != "api_key")  # which stays outside
+# `api_key` stays outside.
+CONNECTION_KEYS = {name: field for name, field in CONNECTION.items() if name != "api_key"} | {"provider": one_of(*PROVIDERS)}
+PRICE = number(0)
 PRICES = ("input_per_million", "output_per_million")
 CACHE_PRICES = ("cached", "cache_write")
 BUDGETS = {
-    "steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True),
-    "model_calls": whole(1),
+    "steps": whole(1, None), "depth": whole(1, None), "seconds": number(0, above=True), "tokens": whole(1, None),
+    "cost": number(0, above=True), "model_calls": whole(1, None),
 }  # fmt: skip
 
 
@@ -506,46 +460,27 @@ def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
 
 def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
     """Whether a field of a connection is known and holds what it may; reports it otherwise."""
-    if key in CONNECTION_OBJECTS or (key in EITHER_OBJECTS and isinstance(value, dict)):
-        return _object_fits(manifest, place, where, key, value)
-    if key == "headers":
-        legal = isinstance(value, dict) and all(isinstance(v, str) or _is_variable(v) for v in value.values())
-        words = 'a table of strings or `{ env = "NAME" }`'
-    elif key in CONNECTION:
-        legal, words = _holds(CONNECTION[key], value), CONNECTION[key].words
-    else:
-        manifest.report("E4001", place, f"{where} has no key `{key}`", known("keys", key, CONNECTION_KEYS))
+    field = CONNECTION_KEYS.get(key)
+    if field is None:
+        manifest.report("E4001", place, f"{where} has no key `{key}`", known("keys", key, [*CONNECTION_KEYS]))
         return False
-    if not legal:
-        manifest.report("E4004", place, f"`{key}` of {where} is {words}")
-    return legal
+    if field.parts is not None and isinstance(value, dict):
+        return _object_fits(manifest, place, f"`{key}` of {where}", field.parts, value)
+    if not field.takes(value):
+        what = "a table" if field.kind == OBJECT else field.says
+        manifest.report("E4004", place, f"`{key}` of {where} is {what}")
+    return field.takes(value)
 
 
-def _object_fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
-    rules = CONNECTION_OBJECTS.get(key) or EITHER_OBJECTS[key]
-    if not isinstance(value, dict):
-        manifest.report("E4004", place, f"`{key}` of {where} is a table")
-        return False
+def _object_fits(
+    manifest: Manifest, place: tuple[str, ...], where: str, parts: Mapping[str, Field], value: dict[str, Any]
+) -> bool:
     for inner, held in value.items():
-        if inner not in rules:
-            manifest.report("E4001", place, f"`{key}` of {where} has no key `{inner}`", known("keys", inner, [*rules]))
-        elif not _holds(rules[inner], held):
-            manifest.report("E4004", place, f"`{inner}` of `{key}` of {where} is {rules[inner].words}")
-    return all(inner in rules and _holds(rules[inner], held) for inner, held in value.items())
-
-
-def _is_variable(value: Any) -> bool:
-    return isinstance(value, dict) and list(value) == ["env"] and isinstance(value["env"], str)
-
-
-def _holds(rule: Rule, value: Any) -> bool:
-    """Whether a TOML value is of the type of a rule and within it."""
-    kinds: dict[Type, tuple[type, ...]] = {STRING: (str,), INT: (int,), FLOAT: (int, float)}
-    kind = kinds.get(rule.type, (list,) if str(rule.type).startswith("Array") else (dict,))
-    inner = str if "String" in str(rule.type) else object
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    plain = isinstance(value, kind) and not isinstance(value, bool)
-    return plain and all(isinstance(item, inner) for item in items) and rule.legal(value)
+        if inner not in parts:
+            manifest.report("E4001", place, f"{where} has no key `{inner}`", known("keys", inner, [*parts]))
+        elif not parts[inner].takes(held):
+            manifest.report("E4004", place, f"`{inner}` of {where} is {parts[inner].says}")
+    return all(inner in parts and parts[inner].takes(held) for inner, held in value.items())
 
 
 def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
@@ -559,13 +494,13 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
             if key not in PRICES + CACHE_PRICES:
                 keys = known("keys", key, PRICES + CACHE_PRICES)
                 manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", keys)
-            elif key in CACHE_PRICES and not _holds(number(0), prices[key]):
-                manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {number(0).words}")
+            elif key in CACHE_PRICES and not PRICE.takes(prices[key]):
+                manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
         for key in PRICES:
             if key not in prices:
                 manifest.report("E4002", ("pricing", model), f"{where} lacks `{key}`", example(("pricing", model, key)))
-            elif not _holds(number(0), prices[key]):
-                manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {number(0).words}")
+            elif not PRICE.takes(prices[key]):
+                manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
         if not manifest.diagnostics.has_errors:
             manifest.pricing[model] = [float(prices[key]) for key in PRICES]
             if any(key in prices for key in CACHE_PRICES):
@@ -577,8 +512,8 @@ def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
         place = ("budgets", key)
         if key not in BUDGETS:
             manifest.report("E4001", place, f"[budgets] has no key `{key}`", known("keys", key, [*BUDGETS]))
-        elif not _holds(BUDGETS[key], value):
-            manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].words}")
+        elif not BUDGETS[key].takes(value):
+            manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].says}")
         else:
             manifest.budgets[key] = value
 

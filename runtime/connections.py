@@ -5,17 +5,18 @@ Hands on `ConnectionSettings` to calls and providers. Must not know: SDKs, reque
 
 from __future__ import annotations
 
-from ..vm.builtins.providers import APIS, PREDECLARED, PROVIDERS
+from ..vm.builtins.providers import PREDECLARED, PROVIDERS
+from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, is_text
 from .errors import ConfigFailure, NotSent, Origin
-from .records import DEFAULTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..vm.builtins.providers import ProviderRow
     from ..vm.bytecode.image import Pipeline
+    from ..vm.declaration_fields import Field
     from .access.secrets import Redactor
     from .records import Timeout
 
@@ -23,26 +24,6 @@ if TYPE_CHECKING:
     Layer = Mapping[str, Fields]
 
 
-# The fields of O-1.4 to O-1.15 and their defaults. `api_key` is the literal key only the host may pass (O-9.44);
-# `replies` is the script of an offline connection (O-1.34).
-FIELDS: dict[str, Any] = {
-    "provider": None,
-    "api_key": None,
-    "api_key_env": None,
-    "base_url": None,
-    "default_model": None,
-    "models": {},
-    "retry": None,
-    "timeout": None,
-    "rate_limit": None,
-    "organization": None,
-    "project": None,
-    "headers": {},
-    "api": "auto",
-    "unsupported": "error",
-    "structured": "auto",
-    "replies": None,
-}
 # What a client is made with. Other fields that a provider does not carry have no effect there: a host may put another provider in
 # place of the one a program names.
 CLIENT_FIELDS = ("organization", "project")
@@ -51,7 +32,7 @@ CLIENT_FIELDS = ("organization", "project")
 class ConnectionSettings:
     """A connection with every default filled in; values of variables are not in here."""
 
-    __slots__ = ("name", "row", *FIELDS)
+    __slots__ = ("name", "row", *CONNECTION)
 
     name: str
     row: ProviderRow
@@ -75,8 +56,8 @@ class ConnectionSettings:
     def __init__(self, name: str, fields: Fields) -> None:
         self.name = name
         self.row = PROVIDERS[fields["provider"]]
-        for field, default in FIELDS.items():
-            setattr(self, field, fields.get(field, default))
+        for field, row in CONNECTION.items():
+            setattr(self, field, fields.get(field, row.default))
         self.api_key_env = self.api_key_env or self.row.key_variable
         self.api = self.row.api(self.api, self.base_url)
         self.base_url = self.base_url or self.row.base_url
@@ -125,12 +106,12 @@ def resolve_all(layers: Sequence[Layer]) -> dict[str, ConnectionSettings]:
 
 def _check(name: str, fields: Fields) -> None:
     for field in fields:
-        if field not in FIELDS:
+        if field not in CONNECTION:
             raise ConfigFailure("E4001", f"connection {name}: unknown field {field}")
     provider = fields.get("provider")
     if provider is None:
         raise ConfigFailure("E4002", f"connection {name}: provider is missing")
-    row = PROVIDERS.get(provider) if text(provider) else None
+    row = PROVIDERS.get(provider) if is_text(provider) else None
     if row is None:
         known = ", ".join(PROVIDERS)
         raise ConfigFailure("E4004", f"connection {name}: unknown provider {_shown(provider)}; providers are {known}")
@@ -186,132 +167,39 @@ def _require_header_text(value: str, variable: str, origin: Origin) -> None:
 
 
 # ----------------------------------------------------------------
-# Types and ranges of connection, model and decorator fields that were not checked by the compiler: those of a host, of a
-# foreign
-# image, and values computed when the program starts (O-0.1, O-0.4, E4001, E4004).
+# Fields and decorators that no compiler has checked: those of a host, of a foreign image, and values computed when the program
+# starts (O-0.1, O-0.4, E4001, E4004).
 #
 # Hands on `ConfigFailure`s that name the field.
 
-if TYPE_CHECKING:
-    Check = Callable[[Any], bool]
-
-STRATEGIES = ("auto", "native", "tool", "prompt")
-BACKOFFS = ("none", "linear", "exponential")
-RETRY_CLASSES = ("rate_limit", "server", "connection", "timeout")
-LONGEST_SECONDS = 10_000_000
 NO_FORMS: Mapping[str, str] = {}
-
-
-def text(value: Any) -> bool:
-    return type(value) is str
-
-
-def address(value: Any) -> bool:
-    """O-1.7: an address of HTTP, whole."""
-    scheme, separator, rest = value.partition("://") if type(value) is str else ("", "", "")
-    return bool(separator and rest) and scheme.lower() in ("http", "https")
-
-
-def number(low: float, high: float) -> Check:
-    return lambda value: type(value) in (int, float) and low <= value <= high
-
-
-def whole(low: int, high: int = 2**31) -> Check:
-    return lambda value: type(value) is int and low <= value <= high
-
-
-def duration(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value <= LONGEST_SECONDS
-
-
-def one_of(*words: str) -> Check:
-    return lambda value: type(value) is str and value in words
-
-
-def listed(check: Check) -> Check:
-    return lambda value: type(value) is list and all(check(item) for item in value)
-
-
-def texts_by_name(value: Any) -> bool:
-    return type(value) is dict and all(text(k) and text(v) for k, v in value.items())
-
-
-def variables(value: Any) -> bool:
-    """Of a child process: the name of a variable of the host, or `{"value": text}` (O-4.41)."""
-    return type(value) is dict and all(text(k) and (text(v) or _literal(v)) for k, v in value.items())
-
-
-def _literal(value: Any) -> bool:
-    return type(value) is dict and list(value) == ["value"] and text(value["value"])
-
-
-def headers(value: Any) -> bool:
-    return type(value) is dict and all(text(k) and (text(v) or _variable(v)) for k, v in value.items())
-
-
-def _variable(value: Any) -> bool:
-    return type(value) is dict and list(value) == ["env"] and text(value["env"])
-
-
-def fields_of(table: Mapping[str, Check]) -> Check:
-    return lambda value: type(value) is dict and all(name in table and table[name](part) for name, part in value.items())
-
-
-def either(one: Check, other: Check) -> Check:
-    return lambda value: one(value) or other(value)
-
-
-def anything(value: Any) -> bool:
-    return True
-
-
-def record(table: Mapping[str, Check], *required: str) -> Check:
-    fits = fields_of(table)
-    return lambda value: fits(value) and all(name in value for name in required)
-
-
-RETRY_OBJECT: dict[str, Check] = {
-    "max_attempts": whole(1, 1000), "backoff": one_of(*BACKOFFS), "initial_delay_ms": whole(0), "max_delay_ms": whole(0),
-    "retry_on": listed(one_of(*RETRY_CLASSES)),
-}  # fmt: skip
-TIMEOUT: dict[str, Check] = dict.fromkeys(DEFAULTS, duration)
-RATE_LIMIT: dict[str, Check] = {name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")}
-
-CONNECTION: dict[str, Check] = {
-    "provider": text, "api_key": text, "api_key_env": text, "base_url": address, "default_model": text, "models": texts_by_name,
-    "retry": fields_of(RETRY_OBJECT), "timeout": either(duration, fields_of(TIMEOUT)),
-    "rate_limit": fields_of(RATE_LIMIT), "organization": text,
-    "project": text, "headers": headers, "api": one_of("auto", *APIS), "unsupported": one_of("error", "drop"),
-    "structured": one_of(*STRATEGIES), "replies": listed(anything),  # replies are checked when they become a script
-}  # fmt: skip
-MODEL: dict[str, Check] = {
-    "base": text, "temperature": number(0, 2), "top_p": number(0, 1), "max_tokens": whole(1), "stop_sequences": listed(text),
-    "system_prompt": text, "max_tool_rounds": whole(0), "structured": one_of(*STRATEGIES),
-    "retry_policy": fields_of(RETRY_OBJECT), "timeout": either(duration, fields_of(TIMEOUT)),
-}  # fmt: skip
-DECORATORS: dict[str, dict[str, Check]] = {
-    "retry": {
-        "max": whole(1, 1000), "backoff": one_of(*BACKOFFS), "delay_ms": whole(0), "max_delay_ms": whole(0),
-        "retry_on": listed(one_of(*RETRY_CLASSES)),
-    },
-    "timeout": {"seconds": duration},
-    "log": {"channel": text},
-    "cache": {"ttl_seconds": whole(0)},
-    "effect": {"class": one_of("once")},
-}  # fmt: skip
+# What an image and a run hold in the fields of a model; what it names by them stands elsewhere.
+MODEL_VALUES = {name: field for name, field in MODEL.items() if field.kind != NAMES}
 
 
 def check_fields(
-    owner: str, fields: Mapping[str, Any], table: Mapping[str, Check], forms: Mapping[str, str] = NO_FORMS
+    owner: str, fields: Mapping[str, Any], table: Mapping[str, Field], forms: Mapping[str, str] = NO_FORMS
 ) -> None:
     """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent. `forms`: how the value
     of a field is written, where its name does not tell."""
     for name, value in fields.items():
         if name not in table:
             raise ConfigFailure("E4001", f"{owner}: unknown field {name}; fields are {', '.join(table)}")
-        if value is not None and not table[name](value):
-            form = f"; write {forms[name]}" if name in forms else ""
-            raise ConfigFailure("E4004", f"{owner}: {name} does not take {_shown(value)}{form}")
+        if value is not None and not table[name].takes(value):
+            raise _refused(owner, name, value, table[name], forms.get(name))
+
+
+def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) -> ConfigFailure:
+    """Of an object it names the part that is wrong."""
+    if field.parts is not None and type(value) is dict:
+        for inner, part in value.items():
+            if inner not in field.parts:
+                known = ", ".join(field.parts)
+                return ConfigFailure("E4001", f"{owner}: {name} has no field {inner}; fields are {known}")
+            if not field.parts[inner].takes(part):
+                return _refused(owner, f"{inner} of {name}", part, field.parts[inner], None)
+    takes = f"it is {field.says}" if form is None else f"write {form}"
+    return ConfigFailure("E4004", f"{owner}: {name} does not take {_shown(value)}; {takes}")
 
 
 def _shown(value: Any) -> str:
@@ -337,27 +225,28 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
         for name, fields in layer.items():
             if not isinstance(fields, dict):
                 raise ConfigFailure("E4004", f"connection {name}: fields expected")
-            check_fields(f"connection {name}", fields, CONNECTION, {"base_url": 'it whole, as in "https://box.example.com/v1"'})
+            check_fields(f"connection {name}", fields, CONNECTION)
 
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
-    check_fields(f"model {name}", fields, MODEL)
-    check_decorators(f"model {name}", decorators)
+    check_fields(f"model {name}", fields, MODEL_VALUES)
+    check_decorators(f"model {name}", "model", decorators)
 
 
 def check_stages(pipelines: Sequence[Pipeline]) -> None:
     for pipeline in pipelines:
         for name, _, _, decorators, _ in pipeline.stages:
-            check_decorators(f"pipeline {pipeline.name}: stage {name}", dict(decorators))
+            check_decorators(f"pipeline {pipeline.name}: stage {name}", "stage", dict(decorators))
 
 
-def check_decorators(owner: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
-    """Their arguments are constants, so that nil is none; `@timeout` is nothing without its own."""
+def check_decorators(owner: str, place: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
+    """Their arguments are constants, so that nil is none; some decorators are nothing without one of theirs."""
     for decorator, arguments in decorators.items():
-        if decorator not in DECORATORS:
+        row = DECORATORS.get(decorator)
+        if row is None or place not in row.places:
             raise ConfigFailure("E4001", f"{owner}: unknown decorator @{decorator}")
-        check_fields(f"{owner}: @{decorator}", arguments, DECORATORS[decorator])
+        check_fields(f"{owner}: @{decorator}", arguments, row.arguments_at(place))
         if None in arguments.values():
             raise ConfigFailure("E4009", f"{owner}: @{decorator} does not take nil")
-        if decorator == "timeout" and not arguments:
-            raise ConfigFailure("E4009", f"{owner}: @timeout needs seconds")
+        if row.required is not None and row.required not in arguments:
+            raise ConfigFailure("E4009", f"{owner}: @{decorator} needs {row.required}")

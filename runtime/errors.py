@@ -5,6 +5,7 @@ Hands on: `CallFailure`, raised inside the runtime and ended at its boundary. Mu
 
 from __future__ import annotations
 
+from ..vm.declaration_fields import RETRY_CLASSES
 from ..vm.values.errors import FOR_MODEL
 
 TYPE_CHECKING = False
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 
 
 # The classes a retry policy may name (O-1.52).
-RATE_LIMIT, SERVER, CONNECTION, TIMEOUT = "rate_limit", "server", "connection", "timeout"
-RETRY_CLASSES = (RATE_LIMIT, SERVER, CONNECTION, TIMEOUT)
+RATE_LIMIT, SERVER, CONNECTION, TIMEOUT = RETRY_CLASSES
 
 MESSAGE_LENGTH = 2000
 

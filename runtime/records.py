@@ -6,6 +6,7 @@ Must not know: wires, values of the machine, memories.
 
 from __future__ import annotations
 
+from ..vm.declaration_fields import DEFAULT_SECONDS, TIMEOUT
 from ..vm.interp.methods_models import message_array
 from ..vm.schema import bare_name
 from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, unkey
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Timeout: TypeAlias = float | Mapping[str, float]
 
-DEFAULT_SECONDS = 60
 # What `timeout` may hold, and the seconds of what it leaves out.
-DEFAULTS: dict[str, float] = {"connect": 5.0, "first": 60.0, "idle": 30.0, "total": 600.0}
+DEFAULTS: dict[str, float] = {name: field.default for name, field in TIMEOUT.items()}
 
 
 def call_seconds(timeout: Timeout) -> float:

@@ -71,8 +71,9 @@ def check_fields(
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:
     """Types one field and tests it as far as it is constant. FAILED after a report, UNKNOWN for a value of run time."""
+    errors = c.error_count
     found = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
-    if found is ERRONEOUS:
+    if found is ERRONEOUS or c.error_count > errors:
         return FAILED
     known = folded(c, value, code) if constant else quiet_fold(c, value)
     if known is FAILED or known is UNKNOWN:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, PLACE_ARGUMENTS, Rule
+from ...vm.declaration_fields import DECORATORS
+from ..fields import Rule, arguments
 from ..hints.names import did_you_mean, listed
 from ..source import Span
 from ..syntax import ast
@@ -35,25 +36,24 @@ UNREAD = frozenset((("test", "cases"),))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
-    rules = {**DECORATOR_ARGUMENTS, **PLACE_ARGUMENTS.get(place, {})}
     seen: dict[str, ast.Decorator] = {}
     found: Checked = []
     for node in decorators:
         name = node.name.text
-        if name not in DECORATOR_PLACES:
-            there = listed("decorators", [f"@{known}" for known, places in DECORATOR_PLACES.items() if place in places])
+        if name not in DECORATORS:
+            there = listed("decorators", [f"@{known}" for known, row in DECORATORS.items() if place in row.places])
             there = there or f"drop it: {_article(place)} {place} takes none"
-            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATOR_PLACES) or there
+            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATORS) or there
             c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
-        elif place not in DECORATOR_PLACES[name]:
-            places = ", ".join(DECORATOR_PLACES[name])
+        elif place not in DECORATORS[name].places:
+            places = ", ".join(DECORATORS[name].places)
             c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span, help="keep one of them")
         elif name == "validate":
             found.append((name, {}))  # its function is looked at where the schema is (schemas.py)
         else:
-            found.append((name, _arguments(c, node, rules.get(name, {}))))
+            found.append((name, _arguments(c, node, arguments(name, place))))
         seen.setdefault(name, node)
     return found
 
@@ -95,7 +95,7 @@ def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[
                 given[key] = argument.value
                 continue
             given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
-    required = DECORATOR_REQUIRED.get(name)
+    required = DECORATORS[name].required
     if required is not None and required not in given and not node.arguments:
         c.report("E4009", node.span, f"`@{name}` needs `{required}`", help=f"write `@{name}({required}: …)`")
     return {key: value for key, value in given.items() if value is not FAILED}

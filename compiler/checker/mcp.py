@@ -6,16 +6,14 @@ Hands on `declare_mcp` and `check_mcp`. Must not know: transports, what a server
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from ..fields import MCP, MCP_CARRIED, MCP_FIELDS
 from ..manifest import WORDS, has_words
 from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
-from .config import check_fields, check_value
+from .config import check_fields
 from .context import Checker
-from .declarations import FAILED
 from .decorators import check_decorators
 from .functions import declare_signature
 from .json_shapes import check_size
@@ -50,23 +48,12 @@ def check_mcp(c: Checker, symbol: McpSymbol) -> None:
     check_decorators(c, node.decorators, "mcp")
     own: dict[str, Callable[[ast.Expr], object]] = {
         "headers": lambda value: check_headers(c, value),
-        "url": lambda value: _url(c, value),
     }
     check_fields(c, owner, node.entries, symbol.fields, MCP, MCP_FIELDS, own)
     symbol.fields.update(c.servers.get(symbol.name, {}))  # the manifest's value counts (O-1.2)
     _check_transport(c, symbol, owner)
     for method in symbol.methods:
         _check_signature(c, symbol, method)
-
-
-def _url(c: Checker, value: ast.Expr) -> object:
-    """A URL with a host."""
-    known = check_value(c, "url", value, MCP["url"], constant=True)
-    if known is FAILED:
-        return known
-    if not (str(known).startswith(("http://", "https://")) and urlsplit(str(known)).hostname):
-        c.report("E4004", value.span, "`url` begins with http:// or https:// and a host", help='"https://host/mcp"')
-    return known
 
 
 def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:

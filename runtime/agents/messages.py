@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 
+from ...vm.declaration_fields import AGENT, DECORATORS, PROCESS, object_of
 from ..access.secrets import clean_text
 from ..calls.retry import RetryPolicy
-from ..connections import check_decorators, check_fields, duration, fields_of, listed, one_of, text, variables
+from ..calls.settings import DEFAULT_SCHEMA_ATTEMPTS
+from ..connections import check_decorators, check_fields
 from ..errors import ConfigFailure
 from ..schema.lenient_json import JsonRefused, compact_json, parse_json
 from .children import split_command
@@ -95,20 +97,8 @@ def message_fields(message: dict[str, Any]) -> dict[str, Any]:
 #
 # Hands on `AgentSettings`.
 
-DEFAULT_TIMEOUT = 120.0
-DEFAULT_LOG_CHANNEL = "agent:log"
-DEFAULT_SCHEMA_ATTEMPTS = 3
-FORMATS = ("text", "json")
-
-# What `[agents.X]` and the host say (O-7.4 to O-7.8).
-PROCESS = {
-    "transport": one_of("stdio"), "command": text, "args": listed(text), "timeout": duration, "working_dir": text,
-    "env": variables, "params": lambda value: type(value) is dict,
-}  # fmt: skip
-FIELDS = {
-    "connector": text, "input_format": one_of(*FORMATS), "output_format": one_of(*FORMATS), "timeout": duration,
-    "process": fields_of(PROCESS),
-}  # fmt: skip
+DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("agent")["channel"].default
+FIELDS = {**AGENT, "process": object_of(PROCESS)}  # which the compiler has read in the manifest
 
 
 class AgentSettings:
@@ -120,7 +110,7 @@ class AgentSettings:
         """`given`: what the host says of the connector, over the manifest. Raises ConfigFailure."""
         check_fields(f"agent {name}", fields, FIELDS)
         check_fields(f"agent {name}", given, PROCESS)
-        check_decorators(f"agent {name}", decorators)
+        check_decorators(f"agent {name}", "agent", decorators)
         if fields.get("connector") is None:
             raise ConfigFailure("E4002", f"agent {name} lacks connector")
         process = {**(fields.get("process") or {}), **given}
@@ -129,9 +119,9 @@ class AgentSettings:
         self.json_input = fields.get("input_format") == "json"
         self.json_output = fields.get("output_format") == "json"
         limits = (decorators.get("timeout", {}).get("seconds"), fields.get("timeout"), process.get("timeout"))
-        self.timeout = float(next((limit for limit in limits if limit is not None), DEFAULT_TIMEOUT))
+        self.timeout = float(next((limit for limit in limits if limit is not None), AGENT["timeout"].default))
         self.command = _argument_list(name, process)
-        self.working_dir: str = process.get("working_dir") or "."
+        self.working_dir: str = process.get("working_dir") or PROCESS["working_dir"].default
         self.env: Mapping[str, str | dict[str, str]] = process.get("env") or {}
         self.params: dict[str, Any] = process.get("params") or {}
         retry = decorators.get("retry")

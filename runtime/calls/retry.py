@@ -6,7 +6,8 @@ waiting and chance are handed in.
 
 from __future__ import annotations
 
-from ..errors import RATE_LIMIT, RETRY_CLASSES, SERVER, CallFailure
+from ...vm.declaration_fields import DECORATORS, RETRY, RETRY_ARGUMENTS
+from ..errors import RATE_LIMIT, SERVER, CallFailure
 from ..schema.lenient_json import digest
 
 TYPE_CHECKING = False
@@ -21,26 +22,17 @@ LONGEST_SERVER_WAIT_MS = 120_000
 JITTER = 0.25
 ANSWERED = (RATE_LIMIT, SERVER)  # the classes of failures that the provider itself reported
 
-# Object key and decorator argument of each setting (O-1.48 to O-1.52).
-ARGUMENT_NAMES = {
-    "max": "max_attempts",
-    "backoff": "backoff",
-    "delay_ms": "initial_delay_ms",
-    "max_delay_ms": "max_delay_ms",
-    "retry_on": "retry_on",
-}
-
 
 class RetryPolicy:
     __slots__ = ("max_attempts", "backoff", "initial_delay_ms", "max_delay_ms", "retry_on")
 
     def __init__(
         self,
-        max_attempts: int = 3,
-        backoff: str = "exponential",
-        initial_delay_ms: int = 500,
-        max_delay_ms: int = 8000,
-        retry_on: tuple[str, ...] | list[str] = RETRY_CLASSES,
+        max_attempts: int = RETRY["max_attempts"].default,
+        backoff: str = RETRY["backoff"].default,
+        initial_delay_ms: int = RETRY["initial_delay_ms"].default,
+        max_delay_ms: int = RETRY["max_delay_ms"].default,
+        retry_on: tuple[str, ...] | list[str] = RETRY["retry_on"].default,
     ) -> None:
         self.max_attempts = max_attempts
         self.backoff = backoff
@@ -56,7 +48,7 @@ class RetryPolicy:
     @classmethod
     def from_decorator(cls, arguments: Mapping[str, Any]) -> RetryPolicy:
         """From the arguments of `@retry`."""
-        return cls(**{ARGUMENT_NAMES[name]: value for name, value in arguments.items()})
+        return cls(**{RETRY_ARGUMENTS[name]: value for name, value in arguments.items()})
 
     def of_once(self) -> RetryPolicy:
         """The policy for requests that may not be repeated while nobody knows whether they took effect: only an answer that says
@@ -88,7 +80,7 @@ class RetryPolicy:
 #
 # Hands on the final reply of an earlier call with an equal first request.
 
-DEFAULT_TTL_SECONDS = 300
+DEFAULT_TTL_SECONDS = DECORATORS["cache"].arguments["ttl_seconds"].default
 
 
 class ReplyCache:

@@ -5,10 +5,11 @@ Hands on `CallSettings`. Must not know: providers, requests, the machine.
 
 from __future__ import annotations
 
+from ...vm.declaration_fields import DECORATORS, DEFAULT_SECONDS, MODEL
 from ...vm.interp.stores import words
 from ...vm.values import to_json
 from ..errors import Origin
-from ..records import DEFAULT_SECONDS, call_seconds
+from ..records import call_seconds
 from .retry import RetryPolicy
 
 TYPE_CHECKING = False
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from .retry import ReplyCache
 
 
-DEFAULT_TOOL_ROUNDS = 10
-DEFAULT_LOG_CHANNEL = "model:log"
+DEFAULT_TOOL_ROUNDS = MODEL["max_tool_rounds"].default
+DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("model")["channel"].default
 DEFAULT_SCHEMA_ATTEMPTS = 3
 
 # Model field: its name in the params of the record (O-1.37, O-1.38).

@@ -6,6 +6,7 @@ limit stops it where it stands. Must not know: what stages do, how tasks are sch
 
 from __future__ import annotations
 
+from ...vm.declaration_fields import DECORATORS
 from ...vm.interp.methods_models import fitting
 from ...vm.panics import Panic
 from ...vm.values import Err, ErrorValue, Map, Ok, Struct, share, typeof
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..running import Running
 
 
-DEFAULT_LOG_CHANNEL = "pipeline:log"
+DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("stage")["channel"].default
 ONCE = RetryPolicy(max_attempts=1)
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 
+from ...vm.declaration_fields import MCP
 from ...vm.schema import arguments_form, tool_name
 from ...vm.values import NONE, UNSET, from_json, to_json
 from ..access.secrets import clean_json, clean_text
 from ..agents.children import split_command
-from ..connections import check_fields, duration, headers, listed, one_of, text, variables
+from ..connections import check_fields
 from ..errors import ConfigFailure
 from ..records import ToolDef
 from ..schema.lenient_json import JsonRefused, digest, parse_json
@@ -271,12 +272,6 @@ def failure_text(answer: Answer) -> str:
 #
 # Hands on `McpSettings`.
 
-DEFAULT_TIMEOUT = 30.0
-FIELDS = {
-    "transport": one_of("stdio", "http"), "command": text, "args": listed(text), "url": text, "headers": headers,
-    "timeout": duration, "env": variables,
-}  # fmt: skip
-
 
 class McpSettings:
     """`transport` is None where nobody configured one; `command` the argument list of "stdio"; headers and `env` hold names of
@@ -285,11 +280,11 @@ class McpSettings:
     def __init__(self, name: str, fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """`given`: what the host says, over the declaration and the manifest. Raises ConfigFailure."""
         for layer in (fields, given):
-            check_fields(f"mcp {name}", layer, FIELDS)
+            check_fields(f"mcp {name}", layer, MCP)
         merged = {key: value for layer in (fields, given) for key, value in layer.items() if value is not None}
         self.name = name
         self.transport: str | None = merged.get("transport")
-        self.timeout = float(merged.get("timeout", DEFAULT_TIMEOUT))
+        self.timeout = float(merged.get("timeout", MCP["timeout"].default))
         self.command: list[str] = []
         self.url: str = merged.get("url", "")
         self.headers: Mapping[str, Any] = merged.get("headers", {})

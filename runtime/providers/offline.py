@@ -5,9 +5,10 @@ Hands on replies. Must not know: SDKs, sockets. Nothing here waits but a scripte
 
 from __future__ import annotations
 
+from ...vm.declaration_fields import DATA, Field, anything, array_of, object_of, one_of, text, texts, whole
 from ...vm.values.errors import FAULTS
 from ..access.secrets import clean_json, clean_text
-from ..connections import anything, check_fields, listed, one_of, record, text, whole
+from ..connections import check_fields
 from ..errors import CallFailure, ConfigFailure
 from ..records import Call, Reply
 from ..schema.lenient_json import compact_json
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 #
 # Hands on `Reply`, or raises the failure a scripted error stands for.
 
-TOOL_CALL = {"tool": text, "arguments": anything}
+TOOL_CALL = object_of({"tool": text(), "arguments": Field(DATA, "anything", anything)}, "tool")
 PARTS = {
-    "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "model": text, "delay_ms": whole(0),
+    "text": text(), "chunks": texts(), "tokens_in": whole(0), "tokens_out": whole(0), "model": text(), "delay_ms": whole(0),
     "tokens_cached": whole(0), "tokens_cache_write": whole(0), "tokens_reasoning": whole(0),
-    "finish": one_of("stop", "length", "tool"), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
+    "finish": one_of("stop", "length", "tool"), "tool_calls": array_of(TOOL_CALL.takes, "an Array of calls"), "error": text(),
 }  # fmt: skip
 FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
 

@@ -5,8 +5,9 @@ from email.utils import formatdate
 
 import pytest
 from concerto.runtime.calls.retry import RetryPolicy
-from concerto.runtime.errors import RETRY_CLASSES, CallFailure, Origin
+from concerto.runtime.errors import CallFailure, Origin
 from concerto.runtime.providers.sdk import retry_after_ms
+from concerto.vm.declaration_fields import RETRY_CLASSES
 from hypothesis import given
 from hypothesis import strategies as st
 

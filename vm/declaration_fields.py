@@ -1,0 +1,348 @@
+"""The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
+O-1.59, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
+
+The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. Must not know: who
+declares what, what a field does.
+"""
+
+from __future__ import annotations
+
+from .builtins.providers import APIS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Takes = Callable[[Any], bool]
+    Fields = Mapping[str, "Field"]
+
+# ----------------------------------------------------------------
+# Kinds of fields.
+#
+# Hands on `Field` and what makes one of each kind.
+
+TEXT, ADDRESS, WORD, NUMBER, WHOLE = "text", "address", "word", "number", "whole"
+TEXTS, WORDS, LIST = "texts", "words", "list"
+MAP, VARIABLES, HEADERS, DATA, OBJECT = "map", "variables", "headers", "data", "object"
+LIMITS = "limits"  # one duration, or an object of several
+NAMES = "names"  # of other declarations: an image holds them in places of their own
+
+MOST = 2**31  # of an Int that sets no other bound
+LONGEST_SECONDS = 10_000_000
+
+
+class Field:
+    """`takes` tests a value, `says` tells which it takes, behind `is`. A number is one from `low` (beyond it, if `above`) to
+    `high`, `words` are those that a text or each of several may be, `parts` the fields of an object. `default` counts where no
+    place sets the field."""
+
+    __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default")
+
+    def __init__(
+        self,
+        kind: str,
+        says: str,
+        takes: Takes,
+        *,
+        default: Any = None,
+        low: int = 0,
+        high: float | None = None,
+        above: bool = False,
+        words: tuple[str, ...] = (),
+        parts: Fields | None = None,
+    ) -> None:
+        self.kind = kind
+        self.says = says
+        self.takes = takes
+        self.default = default
+        self.low = low
+        self.high = high
+        self.above = above
+        self.words = words
+        self.parts = parts
+
+
+def is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def is_address(value: Any) -> bool:
+    """O-1.7: an address of HTTP with its host, whole."""
+    scheme, separator, rest = value.partition("://") if type(value) is str else ("", "", "")
+    authority = rest.replace("?", "/").replace("#", "/").partition("/")[0]
+    host = authority.rpartition("@")[2]
+    return bool(separator) and scheme.lower() in ("http", "https") and host.partition(":")[0] != ""
+
+
+def text(default: str | None = None) -> Field:
+    return Field(TEXT, "a String", is_text, default=default)
+
+
+def address() -> Field:
+    return Field(ADDRESS, "an address that begins with `https://` or `http://` and a host", is_address)
+
+
+def one_of(*words: str, default: str | None = None) -> Field:
+    listed = ", ".join(f'"{word}"' for word in words)
+    says = listed if len(words) == 1 else f"one of {listed}"
+    return Field(WORD, says, lambda value: type(value) is str and value in words, words=words, default=default)
+
+
+def some_of(*words: str, default: tuple[str, ...]) -> Field:
+    says = "a subset of " + ", ".join(f'"{word}"' for word in words)
+    takes = one_of(*words).takes
+    return Field(WORDS, says, lambda value: type(value) is list and all(map(takes, value)), words=words, default=default)
+
+
+def whole(low: int, high: int | None = MOST, *, default: int | None = None) -> Field:
+    says = f"an Int of at least {low}" if high is None else f"an Int of {low} to {high}"
+
+    def takes(value: Any) -> bool:
+        return type(value) is int and low <= value and (high is None or value <= high)
+
+    return Field(WHOLE, says, takes, low=low, high=high, default=default)
+
+
+def number(low: int, high: float | None = None, *, above: bool = False, default: float | None = None) -> Field:
+    """Without `high` any finite one."""
+    if above:
+        says = f"a number above {low}" if high is None else f"a number above {low}, at most {high}"
+    else:
+        says = f"a number of at least {low}" if high is None else f"a number of {low} to {high}"
+
+    def takes(value: Any) -> bool:
+        most = float("inf") if high is None else high
+        begins = type(value) in (int, float) and (value > low if above else value >= low)
+        return begins and (value <= most if high is not None else value < most)
+
+    return Field(NUMBER, says, takes, low=low, high=high, above=above, default=default)
+
+
+def duration(default: float | None = None) -> Field:
+    """O-0.4."""
+    return number(0, LONGEST_SECONDS, above=True, default=default)
+
+
+def object_of(parts: Fields, *required: str) -> Field:
+    says = "an object of " + ", ".join(f"`{name}`" for name in parts)
+    return Field(OBJECT, says, lambda value: _fits(parts, value) and all(name in value for name in required), parts=parts)
+
+
+def limits(parts: Fields) -> Field:
+    one, several = duration(), object_of(parts)
+    says = f"{one.says}, or {several.says}"
+    return Field(
+        LIMITS, says, lambda value: one.takes(value) or several.takes(value), low=one.low, high=one.high, above=one.above,
+        parts=parts,
+    )  # fmt: skip
+
+
+def _fits(parts: Fields, value: Any) -> bool:
+    return type(value) is dict and all(name in parts and parts[name].takes(part) for name, part in value.items())
+
+
+def array_of(item: Takes, says: str, kind: str = LIST) -> Field:
+    return Field(kind, says, lambda value: type(value) is list and all(map(item, value)))
+
+
+def texts() -> Field:
+    return array_of(is_text, "an array of strings", TEXTS)
+
+
+def map_of(item: Takes, says: str, kind: str = MAP) -> Field:
+    """Empty where it is absent."""
+
+    def takes(value: Any) -> bool:
+        return type(value) is dict and all(map(is_text, value)) and all(map(item, value.values()))
+
+    return Field(kind, says, takes, default={})
+
+
+def variables() -> Field:
+    """Of a child process: names of variables of the host, or texts (O-4.41)."""
+    return map_of(
+        lambda value: is_text(value) or _is_one(value, "value"), 'a table of names of variables, or of `{ value = "text" }`',
+        VARIABLES,
+    )  # fmt: skip
+
+
+def headers() -> Field:
+    return map_of(lambda value: is_text(value) or _is_one(value, "env"), 'a table of strings or `{ env = "NAME" }`', HEADERS)
+
+
+def _is_one(value: Any, key: str) -> bool:
+    return type(value) is dict and list(value) == [key] and is_text(value[key])
+
+
+def anything(value: Any) -> bool:
+    return True
+
+
+def is_json(value: Any) -> bool:
+    """Dates and infinities have no JSON form."""
+    if isinstance(value, dict):
+        return all(map(is_text, value)) and all(map(is_json, value.values()))
+    if isinstance(value, list):
+        return all(map(is_json, value))
+    return value is None or isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
+
+
+def command() -> Field:
+    """Its words, or the first of them."""
+    return Field(TEXT, "a string of words", lambda value: is_text(value) and value != "")
+
+
+def names() -> Field:
+    return Field(NAMES, "the name of a declaration", is_text)
+
+
+# ----------------------------------------------------------------
+# Rows of declarations. The order is the one in which fields are listed to the reader.
+
+RETRY_CLASSES = ("rate_limit", "server", "connection", "timeout")  # O-1.52
+
+# `retry` of a connection, `retry_policy` of a model (O-1.48 to O-1.52).
+RETRY: dict[str, Field] = {
+    "max_attempts": whole(1, 1000, default=3),
+    "backoff": one_of("none", "linear", "exponential", default="exponential"),
+    "initial_delay_ms": whole(0, default=500),
+    "max_delay_ms": whole(0, default=8000),
+    "retry_on": some_of(*RETRY_CLASSES, default=RETRY_CLASSES),
+}
+# `timeout` as an object (O-1.212).
+TIMEOUT: dict[str, Field] = {
+    "connect": duration(5.0), "first": duration(60.0), "idle": duration(30.0), "total": duration(600.0),
+}  # fmt: skip
+RATE_LIMIT: dict[str, Field] = {
+    name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")
+}
+STRATEGIES = ("auto", "native", "tool", "prompt")
+
+# O-1.4 to O-1.15, O-1.34, O-1.134. The table of providers says which words `provider` takes. A literal `api_key` only the host
+# may give (O-9.44).
+CONNECTION: dict[str, Field] = {
+    "provider": text(),
+    "api_key_env": text(),
+    "base_url": address(),
+    "default_model": text(),
+    "models": map_of(is_text, "a Map<String, String>"),
+    "timeout": limits(TIMEOUT),
+    "organization": text(),
+    "project": text(),
+    "api": one_of("auto", *APIS, default="auto"),
+    "unsupported": one_of("error", "drop", default="error"),
+    "structured": one_of(*STRATEGIES, default="auto"),
+    "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script
+    "retry": object_of(RETRY),
+    "rate_limit": object_of(RATE_LIMIT),
+    "api_key": text(),
+    "headers": headers(),
+}
+
+# O-1.35 to O-1.46. A `timeout` that nobody sets is 60 seconds, one that only the connection sets is that one.
+DEFAULT_SECONDS = 60
+MODEL: dict[str, Field] = {
+    "provider": names(),
+    "base": text(),
+    "temperature": number(0, 2),
+    "top_p": number(0, 1),
+    "max_tokens": whole(1),
+    "stop_sequences": texts(),
+    "system_prompt": text(),
+    "max_tool_rounds": whole(0, default=10),
+    "structured": one_of(*STRATEGIES),
+    "timeout": limits(TIMEOUT),
+    "memory": names(),
+    "knowledge": names(),
+    "tools": names(),
+    "retry_policy": object_of(RETRY),
+}
+
+# O-7.1 to O-7.3, and of `[agents.X]` and the host O-7.4 to O-7.8.
+AGENT: dict[str, Field] = {
+    "connector": text(),
+    "input_format": one_of("text", "json", default="text"),
+    "output_format": one_of("text", "json", default="text"),
+    "timeout": duration(120.0),
+}
+PROCESS: dict[str, Field] = {
+    "transport": one_of("stdio"),
+    "command": command(),
+    "args": texts(),
+    "timeout": duration(),
+    "working_dir": text("."),
+    "env": variables(),
+    "params": Field(DATA, "a table that JSON can hold", lambda value: type(value) is dict and is_json(value)),
+}
+
+# O-4.37 to O-4.41.
+MCP: dict[str, Field] = {
+    "transport": one_of("stdio", "http"),
+    "command": command(),
+    "args": texts(),
+    "url": address(),
+    "timeout": duration(30.0),
+    "env": variables(),
+    "headers": headers(),
+}
+
+
+# ----------------------------------------------------------------
+# Rows of decorators (L-1.8.2 to L-1.8.6, O-1.56 to O-1.59).
+
+
+class Decorator:
+    """`places` it may stand in; `arguments` in the order of their positions; `required`: one of them."""
+
+    __slots__ = ("places", "arguments", "required", "_at")
+
+    def __init__(
+        self, *places: str, arguments: Fields | None = None, required: str | None = None, at: Mapping[str, Fields] | None = None
+    ) -> None:
+        self.places = places
+        self.arguments: Fields = arguments or {}
+        self.required = required
+        self._at = at or {}
+
+    def arguments_at(self, place: str) -> Fields:
+        """Those it takes there, where it takes others."""
+        return self._at.get(place, self.arguments)
+
+
+# Argument of `@retry`: the key of a policy that it is.
+RETRY_ARGUMENTS = {
+    "max": "max_attempts",
+    "backoff": "backoff",
+    "delay_ms": "initial_delay_ms",
+    "max_delay_ms": "max_delay_ms",
+    "retry_on": "retry_on",
+}
+_POLICY = {argument: RETRY[name] for argument, name in RETRY_ARGUMENTS.items()}
+_CALLED = ("model", "agent", "stage")
+
+DECORATORS: dict[str, Decorator] = {
+    "test": Decorator("fn", arguments={"description": text(), "cases": array_of(anything, "an array of cases")}),
+    "expect_fail": Decorator("fn", arguments={"part": text()}),
+    "describe": Decorator("tool method", "mcp method", "schema field", arguments={"text": text()}, required="text"),
+    "param": Decorator("tool method", "mcp method", "parameter"),
+    # any Err repeats a stage (O-6.21)
+    "retry": Decorator(
+        *_CALLED, arguments=_POLICY, at={"stage": {name: field for name, field in _POLICY.items() if name != "retry_on"}}
+    ),
+    "timeout": Decorator(*_CALLED, arguments={"seconds": duration()}, required="seconds"),
+    "log": Decorator(
+        *_CALLED, arguments={"channel": text("model:log")},
+        at={"agent": {"channel": text("agent:log")}, "stage": {"channel": text("pipeline:log")}},
+    ),
+    "cache": Decorator("model", arguments={"ttl_seconds": whole(1, default=300)}),
+    "validate": Decorator("schema"),
+    "partial": Decorator("schema"),
+    "coerce": Decorator("schema"),
+    # a model is repeatable or once (O-9.37)
+    "effect": Decorator(
+        "tool method", "model", arguments={"class": one_of("pure", "idempotent", "once")}, required="class",
+        at={"model": {"class": one_of("once")}},
+    ),
+    "was": Decorator("slot", "struct field", "schema field", arguments={"name": text()}, required="name"),
+}  # fmt: skip
