@@ -60,10 +60,16 @@ def _example(field: Field, value: object) -> str:
         return f'"{_like(value, field.words)}"'
     if field.kind == rows.WORDS:
         return "[" + ", ".join(f'"{_like(item, field.words)}"' for item in _items(value)) + "]"
-    return f'"https://{_HTTP.sub("", str(value)).lstrip("/")}"' if field.kind == rows.ADDRESS else "…"
+    return f'"{_address(field, str(value))}"' if field.kind == rows.ADDRESS else "…"
 
 
-_HTTP = re.compile(r"https?://", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def _address(field: Field, value: str) -> str:
+    """The written one with the scheme it lacks, if that makes it one."""
+    mended = "https://" + _SCHEME.sub("", value).lstrip("/")
+    return mended if field.takes(mended) else "https://example.com/v1"
 
 
 def _number(field: Field, value: object) -> str:

@@ -72,7 +72,16 @@ def is_address(value: Any) -> bool:
     scheme, separator, rest = value.partition("://") if type(value) is str else ("", "", "")
     authority = rest.replace("?", "/").replace("#", "/").partition("/")[0]
     host = authority.rpartition("@")[2]
-    return bool(separator) and scheme.lower() in ("http", "https") and host.partition(":")[0] != ""
+    if host.startswith("["):  # IPv6
+        name, bracket, behind = host[1:].partition("]")
+        sound = bool(bracket) and ":" in name and all(sign in "0123456789abcdefABCDEF:." for sign in name)
+        colon, port = behind[:1], behind[1:]
+        sound = sound and colon in ("", ":")
+    else:
+        name, colon, port = host.partition(":")
+        sound = name != "" and not any(sign.isspace() or sign in "[]" for sign in name)
+    sound = sound and (port == "" or (port.isascii() and port.isdigit() and int(port[:6]) < 65536))
+    return sound and bool(separator) and scheme.lower() in ("http", "https")
 
 
 def text(default: str | None = None) -> Field:

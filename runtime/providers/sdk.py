@@ -526,9 +526,19 @@ class SdkProvider(Provider):
             self._gate = Gate()
             http_client = self._http_client or self._http(sdk)
             watch(http_client)
-            self._client = self.make_client(sdk, key, headers, http_client)
+            self._client = self._client_of(sdk, key, headers, http_client, origin)
             self._loop = loop
         return self._client
+
+    def _client_of(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any, origin: Origin) -> Any:
+        """An address that passed as one, and that the HTTP library cannot read, is a failure of the call."""
+        import httpx2
+
+        try:
+            return self.make_client(sdk, key, headers, http_client)
+        except httpx2.InvalidURL as error:
+            message = f"`base_url` of connection {self.settings.name} is no address: {error}"
+            raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
     def _http(self, sdk: Any) -> Any:
         """The SDK's own HTTP client (environment proxies, socket options), which tells the gate what it does. As many calls as
