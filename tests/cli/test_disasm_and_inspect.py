@@ -156,8 +156,8 @@ def test_inspect_shows_functions_of_views_and_of_events(cli, write):
     ("fields", "said"),
     [
         ({"provider": "nobody"}, 'unknown provider "nobody"; providers are openai, anthropic, google, ollama, custom, offline'),
-        ({"provider": ["openai"]}, 'provider does not take ["openai"]'),
-        ({"api": ["chat"]}, 'api does not take ["chat"]'),
+        ({"provider": ["openai"]}, 'provider does not take ["openai"]; it is a String'),
+        ({"api": ["chat"]}, 'api does not take ["chat"]; it is one of "auto", "responses", "chat"'),
     ],
 )
 def test_a_foreign_image_names_a_provider_that_is_none(cli, write, tmp_path, verb, fields, said):
