@@ -218,7 +218,7 @@ class Checker:
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
-        self.fields_of: dict[Symbol, Any] = {}  # of structs and variants whose literals were met (`literals.Fields`)
+        self.fields_of: dict[Symbol, Any] = {}  # of structs and variants whose literals were met (`expressions.Fields`)
         self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions

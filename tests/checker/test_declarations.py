@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from concerto.compiler.pipeline import compile_source
 
 MAIN = " fn main() {}"
 MODEL = "model M { provider: offline } schema S { n: Int } memory log: Memory = Memory::new(); "
@@ -212,3 +213,15 @@ def test_items_stand_in_source_order_with_nested_ones(snippet: Any) -> None:
     assert [f.name for f in checked.checked.functions] == ["b", "a", "main"]
     assert [s.name for s in checked.checked.structs] == ["S", "T"]
     assert checked.checked.main is checked.function("main")
+
+
+@pytest.mark.parametrize(("fields", "shown", "more"), [(20, 20, False), (21, 20, True), (300, 20, True)])
+def test_a_literal_names_the_first_fields_that_it_lacks(fields: int, shown: int, more: bool) -> None:
+    """A list of all in many literals would be as long as the square of the program (G-5.7)."""
+    declared = ", ".join(f"f{i}: Int" for i in range(fields))
+    source = f"struct S {{ {declared} }}\nfn main() {{ let _ = S {{ }}; }}\n"
+    (found,) = compile_source(source.encode(), "main.conc").diagnostics.found
+    assert found.code == "E2012" and found.help is not None
+    for text in (found.message, found.help):
+        assert f"f{shown - 1}" in text and f"f{shown}" not in text
+    assert found.message.endswith(", …") is more
