@@ -1,4 +1,4 @@
-"""An address of a connection that passes as one and that the HTTP library cannot read (O-1.7): a failure of the call, whichever SDK."""
+"""An address of a connection that passes as one and that the HTTP library cannot read (O-1.7): a failure of the call."""
 
 from __future__ import annotations
 
