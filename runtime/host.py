@@ -31,8 +31,16 @@ if TYPE_CHECKING:
     from .running import Running
 
 
+LONG_WRITE = 1 << 16  # characters
+TURN_OF_OTHERS = 0.0001  # seconds
+
+
 def log_to_stderr(level: str, text: str) -> None:
     print(f"[{level}] {text}", file=sys.stderr)
+    if len(text) > LONG_WRITE:
+        # A write gives the interpreter up for a moment too short for another thread to take it, and renews that thread's wait:
+        # a `cancel` of the host's came seconds late to a loop that logs long texts.
+        time.sleep(TURN_OF_OTHERS)
 
 
 def _random_bits(bits: int) -> int:
