@@ -1,7 +1,7 @@
 """One thread per process that looks after the runs which compute: at their deadlines and at the memory of the process (G-6.1).
 
 A program that computes never comes back to its event loop, so somebody else must look at the clock. Hands on `Watch`, one per
-machine. The thread sleeps while nothing computes; it only raises flags, which the machine reads. Must not know: sessions, values.
+machine. The thread sleeps while nothing computes; it only raises flags, which the machine reads.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PERIOD = 0.02  # seconds between two looks at what computes
 QUIET = 50  # looks without anything to see before the thread sleeps
 FOREVER = -1.0
+LONGEST = 1e6  # seconds that a lock can wait
 CHUNKS = 15  # of fuel that a run uses before it is watched: short ones need no thread
 COUNTED = 1 << 18  # items that built-ins work on between two looks at the memory
 STEPS_TO_LIMIT = 16  # of the budget: the least that memory grows by between two weighings
@@ -156,17 +157,22 @@ class Watchdog:
                     busy = True
                     watch.look()
             quiet = 0 if busy else quiet + 1
-            due = min([watch.due for watch in watches if watch.due is not None], default=None)
-            until = FOREVER if due is None else max(due - monotonic(), 0)
-            self.asleep = quiet > QUIET
-            if not self.asleep:
-                until = PERIOD if due is None else min(PERIOD, until)
-            else:
-                for watch in watches:
-                    watch.machine.unwatched = True
-            if self.wake.acquire(timeout=min(until, 1e6)):
+            if self.wake.acquire(timeout=self._rest(watches, quiet > QUIET)):
                 quiet = 0
             self.asleep = False
+
+    def _rest(self, watches: list[Watch], quiet: bool) -> float:
+        """Seconds until the next look. A watch added before that is decided keeps the thread awake, a later one wakes it."""
+        with self.changing:
+            self.asleep = quiet and watches == list(self.watches)
+            due = min([watch.due for watch in self.watches if watch.due is not None], default=None)
+            if self.asleep:
+                for watch in watches:
+                    watch.machine.unwatched = True
+        if due is None:
+            return FOREVER if self.asleep else PERIOD
+        until = max(due - monotonic(), 0)
+        return min(until, LONGEST) if self.asleep else min(until, PERIOD)
 
 
 _watchdog = Watchdog()
