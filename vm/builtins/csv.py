@@ -5,6 +5,8 @@ A field in quotes may hold separators, line ends and, doubled, quotes; in one wi
 
 from __future__ import annotations
 
+from itertools import chain
+
 from ..panics import Panic
 from ..values import long_text
 from ..values.containers import Array, Map, key_of
@@ -59,8 +61,11 @@ def format_maps(rows: Any, separator: Any) -> str:
     for row in maps:
         look()  # one may have a million keys
         names.update(dict.fromkeys(row))
-    lines = ([row.get(name) for name in names] for row in maps)
-    return _written([[text(name) for name in names], *lines] if names else [], mark)
+    if not names:
+        return ""
+    check_string_size(len(names) * len(maps))  # the separators alone: maps of different keys make a square
+    lines = ([row.get(name) for name in paced(names)] for row in maps)
+    return _written(chain([[text(name) for name in paced(names)]], lines), mark)
 
 
 @std("csv", 'format_rows(rows: Array<Array<Any>>, separator: String = ",") -> String', clause="L-7.12.4", linear=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
-from concerto.vm.builtins.csv import parse
-from concerto.vm.values import Err
+from concerto.vm.builtins.csv import format_maps, parse
+from concerto.vm.panics import Panic
+from concerto.vm.values import Array, Err, Map
+from concerto.vm.values.limits import LONGEST_STRING
 
 
 @pytest.mark.parametrize(
@@ -19,3 +23,16 @@ from concerto.vm.values import Err
 def test_another_separator_is_told(text: str, message: str) -> None:
     found = parse(text, ",")
     assert isinstance(found, Err) and found.value.message == message
+
+
+def test_a_table_that_is_too_long_is_not_made_first() -> None:
+    maps = Array([Map({f"key {number}": number}) for number in range(30_000)])  # 900 million fields
+    tracemalloc.start()
+    try:
+        with pytest.raises(Panic) as raised:
+            format_maps(maps, ",")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert raised.value.code == "P103"
+    assert most < LONGEST_STRING
