@@ -35,8 +35,8 @@ from ..values import (
     make_struct_class,
 )
 from ..values.types import kind_of_type, plain_name
+from .context_slots import linked_slots
 from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
-from .methods_stores import linked_slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
