@@ -1,8 +1,8 @@
 """How the arguments of a call reach the body of a method of a handle.
 
 A body is written as `body(machine, task, receiver, *parameters)`, and its signature stands on it. The loop calls
-`entry(machine, task, receiver, site, arguments)`. What lies between is decided once for each form of call, since the number of
-arguments and the names of the last ones belong to the call site.
+`entry(machine, task, receiver, site, arguments)`. What lies between is decided once for each method and number of arguments,
+which belongs to the call site.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @cache
-def bound(row: Row, argc: int, names: tuple[str, ...]) -> Entry:
-    """Return what a site with `argc` arguments, the last of them called `names`, calls for the method of this row.
+def bound(row: Row, argc: int) -> Entry:
+    """Return what a site with `argc` arguments calls for the method of this row; -1 stands for any number with names among them.
 
     Every call of the entry raises P015 where number or names do not fit the signature, P007 where an argument is of a wrong kind.
     """
@@ -48,9 +48,9 @@ def bound(row: Row, argc: int, names: tuple[str, ...]) -> Entry:
     guards = [
         (at, *found)
         for at, parameter in enumerate(parameters, len(first))
-        if (found := guard_of(parameter.type)) is not None and (names or at < argc)
+        if (found := guard_of(parameter.type)) is not None and (at < argc or argc < 0)
     ]
-    if names or not 0 <= len(order) - argc <= len(defaults):
+    if not 0 <= len(order) - argc <= len(defaults):
 
         def by_name(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
             return body(machine, task, receiver, *guarded(arguments_of(site, arguments, order, defaults), guards))

@@ -97,7 +97,7 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     if row is None:
         return _field_call
     if row.kind == "handle":
-        entry = bound(row, site.argc, site.names)
+        entry = bound(row, -1 if site.names else site.argc)
         if row.access:
             ACCESS[entry] = row.access
         return entry
