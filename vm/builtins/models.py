@@ -75,7 +75,7 @@ def with_memory(
     turn = None if tokens is meta is None else turn_settings(tokens, meta)
     if type(receiver) is ModelBuilder:
         return receiver.with_(memory, auto, turn=turn)
-    return ModelBuilder(receiver, memory, auto) if turn is None else ModelBuilder(receiver, memory, auto, turn=turn)
+    return ModelBuilder.of(receiver, memory, auto, turn)
 
 
 def memory_list(memories: Any) -> tuple[MemoryRef, ...]:
