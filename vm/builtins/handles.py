@@ -55,7 +55,7 @@ def run(machine: Running, task: Task, ref: PipelineRef, value: Any) -> Any:
     """Runs the stages one after another."""
     # one effect, whose performer runs the stages as functions of the program
     program = machine.program
-    entry = program.image.pipelines[program.pipelines.index(ref)]
+    entry = program.image.pipelines[program.handles["pipelines"].index(ref)]
     machine.suspend(task, "pipeline", (entry, share(fitting(value, program.descriptors[entry.input]))))
     return SUSPENDED
 
