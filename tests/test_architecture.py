@@ -142,8 +142,8 @@ LAYERS = {
     ),
     "compiler": (
         "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/parser", "syntax/error_place", "hints",
-        "syntax/errors", "syntax/parse", "symbols", "decisions", "fields", "manifest", "project", "resolver", "checker",
-        "codegen", "format", "pipeline", "repl",
+        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest", "project", "resolver",
+        "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
         "errors", "access", "emits", "loop", "records", "connections", "running", "host", "schema", "memory/terms",
