@@ -26,17 +26,19 @@ from .symbols import (
 @dataclass(frozen=True, slots=True)
 class DeclarationKind:
     """`section`: of the image, and the field of a checked program; `opcode`: the instruction that gives the handle of an entry,
-    "" where a program cannot name one as a value."""
+    "" where a program cannot name one as a value; `namespace`: the section of the kind with which it shares the names in the
+    image, "" for none."""
 
     section: str
     opcode: str = ""
+    namespace: str = ""
 
 
 KINDS: dict[type[Symbol], DeclarationKind] = {
     ModelSymbol: DeclarationKind("models", "MODEL"),
-    AgentSymbol: DeclarationKind("agents", "AGENT"),
+    AgentSymbol: DeclarationKind("agents", "AGENT", "models"),
     ToolSymbol: DeclarationKind("tools", "TOOL"),
-    McpSymbol: DeclarationKind("mcp", "MCP"),
+    McpSymbol: DeclarationKind("mcp", "MCP", "tools"),
     ConnectionSymbol: DeclarationKind("connections"),
     MemorySymbol: DeclarationKind("memories", "MEMORY"),
     ContextSymbol: DeclarationKind("contexts"),

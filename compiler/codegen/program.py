@@ -123,14 +123,14 @@ COMPILER = "concerto 0.1"
 def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Image:
     """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
-    for namespace in (
-        checked.schemas, [*checked.models, *checked.agents], [*checked.tools, *checked.mcp], checked.connections,
-        checked.memories, checked.hashmaps, checked.ledgers, checked.pipelines, checked.contexts,
-    ):  # fmt: skip
+    namespaces: dict[str, list[symbols.Symbol]] = {"schemas": [*checked.schemas]}
+    for kind in KINDS.values():
+        declarations: list[symbols.Symbol] = getattr(checked, kind.section)
+        namespaces.setdefault(kind.namespace or kind.section, []).extend(declarations)
+        module.numbers.update({symbol: number for number, symbol in enumerate(declarations)})
+    for namespace in namespaces.values():
         module.names.update(unique_names(namespace))
     module.declared = declare(module, checked)
-    for kind in KINDS.values():
-        module.numbers.update({symbol: number for number, symbol in enumerate(getattr(checked, kind.section))})
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:

@@ -17,7 +17,7 @@ from .registry import METHODS, handle, hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..interp.effects import Running, StoredMessage
@@ -50,45 +50,25 @@ def append(machine: Running, task: Task, memory: MemoryRef, role: str, content: 
 @handle(MEMORY, "messages() -> Array<Message>", clause="O-3.5")
 def messages(machine: Running, task: Task, memory: MemoryRef) -> Any:
     """The messages, oldest first."""
-    if memory.name in machine.memories.attended:
-        return memory_use(machine, task, memory, "messages", [])
-    try:
-        return message_array(_log(machine, memory).messages())
-    except machine.memories.failure as failure:
-        raise memory_failure(failure) from None
+    return _read(machine, task, memory, "messages", [], lambda log: message_array(log.messages()))
 
 
 @handle(MEMORY, "last(n: Int) -> Array<Message>", clause="O-3.6")
 def last(machine: Running, task: Task, memory: MemoryRef, count: int) -> Any:
     """The newest n messages, oldest first."""
-    if memory.name in machine.memories.attended:
-        return memory_use(machine, task, memory, "last", [count])
-    try:
-        return message_array(_log(machine, memory).last(count))
-    except machine.memories.failure as failure:
-        raise memory_failure(failure) from None
+    return _read(machine, task, memory, "last", [count], lambda log: message_array(log.last(count)))
 
 
 @handle(MEMORY, "len() -> Int", clause="O-3.7")
 def size(machine: Running, task: Task, memory: MemoryRef) -> Any:
     """Number of messages."""
-    if memory.name in machine.memories.attended:
-        return memory_use(machine, task, memory, "len", [])
-    try:
-        return len(_log(machine, memory))
-    except machine.memories.failure as failure:
-        raise memory_failure(failure) from None
+    return _read(machine, task, memory, "len", [], len)
 
 
 @handle(MEMORY, "is_empty() -> Bool", clause="M-6.7")
 def is_empty(machine: Running, task: Task, memory: MemoryRef) -> Any:
     """Whether there is no message."""
-    if memory.name in machine.memories.attended:
-        return memory_use(machine, task, memory, "is_empty", [])
-    try:
-        return len(_log(machine, memory)) == 0
-    except machine.memories.failure as failure:
-        raise memory_failure(failure) from None
+    return _read(machine, task, memory, "is_empty", [], lambda log: len(log) == 0)
 
 
 @handle(MEMORY, "clear() -> Nil", clause="O-3.8")
@@ -97,8 +77,17 @@ def clear(machine: Running, task: Task, memory: MemoryRef) -> Any:
     return memory_use(machine, task, memory, "clear", [])
 
 
-def _log(machine: Running, memory: MemoryRef) -> Any:
-    return machine.memories.at(memory) if memory.branch or memory.key else machine.memories[memory.name]
+def _read(
+    machine: Running, task: Task, memory: MemoryRef, method: str, arguments: list[Any], of_log: Callable[[Any], Any]
+) -> Any:
+    """What `of_log` gives of the log, or the memory's own method where it may have to wait."""
+    memories = machine.memories
+    if memory.name in memories.attended:
+        return memory_use(machine, task, memory, method, arguments)
+    try:
+        return of_log(memories.at(memory) if memory.branch or memory.key else memories[memory.name])
+    except memories.failure as failure:
+        raise memory_failure(failure) from None
 
 
 # ---------------------------------------------------------------- of the memory, by name

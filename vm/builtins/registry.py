@@ -194,26 +194,23 @@ def special(text: str, *, clause: str, doc: str) -> None:
     enter(Row("", text, kind="special", clause=clause, doc=doc), "function")
 
 
-def handle(
-    receivers: str | tuple[str, ...], text: str, *, clause: str, doc: str = "", **options: Any
-) -> Callable[[Body], Body]:
-    """A method of a handle, or of several kinds of them: `body(machine, task, receiver, *every_parameter)`."""
-
-    def register(body: Body) -> Body:
-        for receiver in (receivers,) if isinstance(receivers, str) else receivers:
-            row = Row(receiver, text, kind="handle", clause=clause, doc=doc or body.__doc__ or "", body=body, **options)
-            enter(row, "method")
-        return body
-
-    return register
+def handle(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
+    """A method of a handle, or of several kinds of them: `body(machine, task, receiver, *every_parameter)`. `doc` stands for that
+    of the body, where rows of one body differ."""
+    return _of_handles("method", receivers, text, options)
 
 
-def hidden(receivers: str | tuple[str, ...], text: str, *, by_site: bool = False) -> Callable[[Body], Body]:
+def hidden(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
     """A method of a handle that only code made by the compiler calls."""
+    return _of_handles("hidden", receivers, text, {"clause": "", **options})
 
+
+def _of_handles(
+    table: str, receivers: str | tuple[str, ...], text: str, options: dict[str, Any]
+) -> Callable[[Body], Body]:
     def register(body: Body) -> Body:
         for receiver in (receivers,) if isinstance(receivers, str) else receivers:
-            enter(Row(receiver, text, kind="handle", clause="", body=body, by_site=by_site), "hidden")
+            enter(Row(receiver, text, kind="handle", body=body, **{"doc": body.__doc__ or "", **options}), table)
         return body
 
     return register
