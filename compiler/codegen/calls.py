@@ -285,7 +285,7 @@ def memory_value(g: Generator, node: ast.Call | ast.MethodCall, made: symbols.Me
     """`Memory::new(…)` in an expression: what it begins with, then the bounds that are no constants (M-2.18 to M-2.20)."""
     e = g.emitter
     assert made.value is not None
-    e.emit("MEMORY", g.module.memories[made])
+    e.emit("MEMORY", g.module.numbers[made])
     if made.value.messages is None:
         e.emit("NIL")
     else:

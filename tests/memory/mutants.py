@@ -31,7 +31,7 @@ from concerto.runtime.memory import (
     views,
 )
 from concerto.runtime.memory.stores import sql, sqlite, volatile
-from concerto.vm.interp import methods_stores
+from concerto.vm.interp import context_slots
 from concerto.vm.values import handles
 
 from . import finding
@@ -404,7 +404,7 @@ MUTANTS = {
         ),
     },
     "M-12.29": {
-        "defaults left out": Mutant(methods_stores, "return functions.get(", "return None and functions.get(", finding.evolution),
+        "defaults left out": Mutant(context_slots, "return functions.get(", "return None and functions.get(", finding.evolution),
         "older name not looked for": Mutant(
             remembering, "older = None if before is None else", "older = None if True else", finding.evolution
         ),
