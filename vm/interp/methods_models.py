@@ -7,7 +7,7 @@ the memory store the host handed in; builder methods give new builders; execute 
 from __future__ import annotations
 
 from ..builtins.registry import METHODS, prepared_by
-from ..bytecode.shape import COMPUTED, VALUE
+from ..memory_steps import COMPUTED, VALUE
 from ..panics import Panic
 from ..values import (
     UNSET,
