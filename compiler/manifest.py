@@ -20,6 +20,7 @@ from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, num
 from ..vm.memory_steps import (
     COUNT,
     DURATION,
+    EVICT,
     FLAG,
     FROM,
     HOLE,
@@ -239,7 +240,7 @@ DEFAULTS: dict[str, Argument] = {
 
 def _every(value: object) -> Any:
     """The field of the image it is, or nothing where it is the default."""
-    if value == "Evict":
+    if value == EVICT:
         return {}
     name = "every_ms" if isinstance(value, str) else "every_turns"
     held = _value(SUMMARY[name], value)
@@ -262,7 +263,7 @@ def _part(name: str) -> Callable[[object], Any]:
 SUMMARY_KEYS: dict[str, tuple[Callable[[object], Any], str]] = {
     "by": (_part("host"), "the name of a summariser of the host"),
     "model": (_part("model"), "the name of a model of the program"),
-    "every": (_every, 'a number of turns, a duration or "Evict"'),
+    "every": (_every, f'a number of turns, a duration or "{EVICT}"'),
     "from": (_from, SAYS[WORD](SUMMARY["from"])),
     **{name: (_part(name), SAYS[SUMMARY[name].kind](SUMMARY[name])) for name in ("inject", "role", "max_tokens", "prompt")},
     "text": (_part("text"), f"a string with one `{HOLE}`, where the summary stands"),

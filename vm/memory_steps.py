@@ -517,6 +517,14 @@ def rows() -> Iterator[Argument]:
         yield from step.rows
 
 
+WORD_STEPS = ("on", *(name for name, step in STEPS.items() if "" in step.arguments and step.arguments[""].words))
+WORD_ARGUMENTS = {
+    *(label for step in STEPS.values() for label, row in step.arguments.items() if label and row.words),
+    *(label for label, row in SUMMARY.items() if row.words),
+}
+"""Whose capitalised names are words: steps with such an argument without a name, and arguments with one."""
+EVICT = "Evict"
+"""The one word of `every` of a summary, which is otherwise a number or a duration."""
 BOUNDS = {
     row.image: f"{label} of {name}" if label else name
     for name, step in STEPS.items()

@@ -12,6 +12,7 @@ from ...vm.builtins.signatures import parse_type
 from ...vm.memory_steps import (
     COUNT,
     DURATION,
+    EVICT,
     FLAG,
     FROM,
     FUNCTION,
@@ -137,7 +138,6 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
 # ----------------------------------------------------------------
 # The step `summary` of a memory (M-9.1, M-9.2): who summarises, when, and how the text is shown.
 
-EVICT = "Evict"
 PARAMETERS = (STRING, array(MESSAGE))
 SUMMARY_SHAPE = ".summary(MODEL, every: 10)"
 EVERY = ("every_turns", "every_ms")
