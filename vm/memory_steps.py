@@ -577,6 +577,14 @@ def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
+def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
+    """What is wrong with the bounds that an image says, `retain` beside the steps, where no run computes them."""
+    computed = [*steps.get("bounds", ()), *steps.get("made", ())]
+    written = {name: steps[name] for name in BOUNDS if name in steps and LOWS.get(name) not in computed}
+    wrong = bound_problem({**written, LOG_BOUND: retain})
+    return None if wrong is None else f"`{BOUNDS[wrong[0]]}`: {wrong[2]}"
+
+
 def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
     """What is wrong with bounds that a run gave a memory, beside those that are written: which, its value, and why (M-2.15)."""
     for name in BOUNDS:

@@ -14,7 +14,7 @@ from concerto.runtime.memory.retention import RETAINING, RULES
 from concerto.vm import memory_steps as rows
 from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.fields import Misshapen
-from concerto.vm.bytecode.image import DEFAULT
+from concerto.vm.bytecode.image import DEFAULT, ImageError
 from concerto.vm.bytecode.shape import steps
 from concerto.vm.interp.link import load_image
 from concerto.vm.memory_steps import ACCEPTED, LOWS, STEPS, SUMMARY, Argument
@@ -268,6 +268,24 @@ WRONG = {
 def test_what_steps_say_of_each_other(name: str) -> None:
     with pytest.raises(Misshapen):
         steps(WRONG[name], DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("retain", "said", "legal"),
+    [
+        (3, {"retain_low": 2, "window": 3}, True), (3, {"retain_low": 3}, False), (None, {"retain_low": 3}, False),
+        (3, {"window": 4}, False), (None, {"retain_low": 3, "bounds": {"retain": True}}, True), (None, {"window": 4}, True),
+    ],
+)  # fmt: skip
+def test_bounds_of_a_foreign_image_are_as_check_lets_them_be(retain: int | None, said: dict[str, Any], legal: bool) -> None:
+    image = concerto.compile(PROGRAM.format(chain=""))._linked.image
+    image.memories[0].max_messages = retain
+    image.memories[0].steps = said
+    if legal:
+        load_image(decode(encode(image)))
+    else:
+        with pytest.raises(ImageError, match="V119"):
+            load_image(decode(encode(image)))
 
 
 MANIFEST = '[agents.worker]\ntransport = "stdio"\ncommand = "true"\n[memory.defaults]\n{entry}\n'
