@@ -519,7 +519,7 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: b
 
 def _can_evict_system(symbol: MemorySymbol) -> bool:
     retain, pin = ((symbol.steps or {}).get(step, {}) for step in ("retain", "pin"))
-    return ("retain" in retain or "retain_tokens" in retain) and "System" not in pin.get("pin_roles", ())
+    return bool(retain) and "System" not in pin.get("pin_roles", ())
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ...vm.memory_steps import SUMMARY, rows
+from ...vm.memory_steps import LOWS, SUMMARY, rows
 from ...vm.panics import Panic
 from .facts import TIERS
 from .retention import RETAINING, Retention
@@ -345,7 +345,7 @@ LARGEST = 2000
 def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, int] | None:
     """The tightest bound in messages, and how many are left when it is exceeded; None without a bound. One by tokens moves with
     every turn too, at a number of messages that nobody knows: (0, 0); and so does what a function gives."""
-    if "view_with" in steps or "tokens" in steps or "retain_tokens" in steps:
+    if "view_with" in steps or "tokens" in steps or any(name in steps for name in RETAINING if name not in LOWS):
         return 0, 0
     turns = steps.get("window_turns")
     bounds = [(max_messages, steps.get("retain_low")), (steps.get("window"), steps.get("window_low"))]
