@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 # Records whose fields are rows.
 
 ROWS: dict[str, Argument] = {row.field: row for row in rows() if row.field is not None}
-SHOWING = [row.field for row in ROWS.values() if row.shows and row.field is not None]
-STORING = [row.field for row in ROWS.values() if row.stores and not row.fifo and row.field is not None]
-
-
+SHOWING = {path: row.default for path, row in ROWS.items() if row.shows}
+STORING = {path: row.default for path, row in ROWS.items() if row.stores and not row.fifo}
 GROUPS = dict.fromkeys(path.partition(".")[0] for path in ROWS if "." in path)
 
 
@@ -54,10 +52,10 @@ class StepRecord:
     DEFAULTS: ClassVar[dict[str, Any]]
 
     def __init__(self, **fields: Any) -> None:
-        for name, default in self.DEFAULTS.items():
-            setattr(self, name, fields.pop(name, default))
-        if fields:
-            raise TypeError(f"{type(self).__name__} has no field {next(iter(fields))}")
+        if not fields.keys() <= self.DEFAULTS.keys():
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(fields.keys() - self.DEFAULTS.keys())}")
+        for name, value in {**self.DEFAULTS, **fields}.items():
+            setattr(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(getattr(self, name) == getattr(other, name) for name in self.DEFAULTS)
@@ -169,12 +167,12 @@ class Policy(StepRecord):
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(**fields)
-        steps = {name for name in SHOWING if getattr(self, name) != ROWS[name].default}
-        self.shows_all = not steps
-        self.only_window = not (steps - {"window"} or self.pins_in_view)
-        storing = any(getattr(self, name) != ROWS[name].default for name in STORING)
+        showing = [name for name, value in fields.items() if name in SHOWING and value != SHOWING[name]]
+        storing = [name for name, value in fields.items() if name in STORING and value != STORING[name]]
+        self.shows_all = not showing
+        self.only_window = showing in ([], ["window"]) and not self.pins_in_view
         self.stores_plainly = not storing and self.counter is None
-        self.retention = Retention({name: getattr(self, name) for name in RETAINING})
+        self.retention = Retention({name: fields.get(name) for name in RETAINING})
         self.shown: dict[Any, Any] = {}
         self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
 

@@ -1,7 +1,7 @@
 """Which messages leave a log (M-4.2, M-9.5): `leaving` decides it for every log and every store.
 
-A log whose one bound is its number of messages is a queue. `Retention.fifo` says so, and a volatile log then cuts the notes that
-it keeps in place of entries by the length of a deque, which is the fast form of the same rule.
+A log whose one bound is its number of messages is a queue; `Retention.fifo` says so. A volatile log then takes the fast forms
+of the same rule: the length of a deque for the notes that it keeps in place of entries, and `end_of_front` for a list of entries.
 """
 
 from __future__ import annotations
@@ -118,6 +118,17 @@ def leaving(retention: Retention, log: Index) -> Iterator[Entry]:
             return
         log.leave(unit)
         yield from unit
+
+
+def end_of_front(entries: Sequence[Entry], start: int, over: int) -> int:
+    """Where those end that leave a queue: of `entries` from `start` on, of which `over` are too many, what `leaving` gives."""
+    newest = len(entries) - 1
+    while newest > start and entries[newest].message.role == "tool":
+        newest -= 1
+    end = min(start + over, newest)
+    while start < end < newest and entries[end].message.role == "tool":
+        end += 1
+    return max(start, end)
 
 
 def _exceeds(log: Index, bounds: Bounds) -> bool:

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 import concerto
 import pytest
 from concerto.compiler.manifest import DEFAULTS, SUMMARY_KEYS
+from concerto.runtime.memory.entries import Entry
 from concerto.runtime.memory.policy import Policy, StepRecord
-from concerto.runtime.memory.retention import RETAINING, RULES
+from concerto.runtime.memory.retention import RETAINING, RULES, Index, Retention, end_of_front, leaving
+from concerto.runtime.memory.stores.protocol import Head
+from concerto.runtime.records import Msg
 from concerto.vm import memory_steps as rows
 from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.fields import Misshapen
@@ -333,6 +336,20 @@ def test_a_bound_without_a_rule_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     Policy(retain=3)
     with pytest.raises(NotImplementedError, match="no rule for `retain_tokens`"):
         Policy(retain_tokens=3)
+
+
+@seed(1)
+@settings(max_examples=300, deadline=None, database=None)
+@given(st.lists(st.booleans(), max_size=12), st.integers(1, 12), st.integers(0, 5))
+def test_the_fast_form_of_a_queue_is_the_rule(follows: list[bool], bound: int, start: int) -> None:
+    """`follows`: whether a message is a tool result of the one before."""
+    roles = ["tool" if follow and number else "user" for number, follow in enumerate(follows)]
+    entries = [Entry(number, number, Msg(role, "x"), tokens=1) for number, role in enumerate(roles)]
+    gone = [Entry(-1, -1, Msg("user", "gone"))] * start
+    head = Head(0, len(entries), 0, len(entries), len(entries), 0)
+    left = list(leaving(Retention({"retain": bound}), Index(head, entries)))
+    end = end_of_front([*gone, *entries], start, len(entries) - bound) if len(entries) > bound else start
+    assert [*gone, *entries][start:end] == left
 
 
 def test_a_log_with_another_bound_is_no_queue() -> None:

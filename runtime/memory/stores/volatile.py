@@ -11,7 +11,7 @@ from ....vm.values.metering import STRIDE, look
 from ...records import Msg
 from ..entries import Entry, conflict, count_message, encode
 from ..facts import EPHEMERAL
-from ..retention import FIFO, Index, Retention, leaving
+from ..retention import end_of_front
 from .protocol import Head
 
 TYPE_CHECKING = False
@@ -192,8 +192,9 @@ class VolatileLog:
         head = self.stored
         if self.bound is None or head.length <= self.bound:
             return
-        unpinned = map(self.plain.__getitem__, range(self.start, len(self.plain)))
-        over = list(leaving(Retention({FIFO: self.bound}), Index(head, unpinned)))
+        over = self.plain[self.start : end_of_front(self.plain, self.start, head.length - self.bound)]
+        if not over:
+            return
         kept = None if self.pinned else self._messages
         self._drop(over)
         if kept is not None:
