@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import concerto
 import pytest
+from concerto.compiler.hints.manifest import EXAMPLES
 from concerto.compiler.manifest import DEFAULTS, SUMMARY_KEYS
+from concerto.runtime.effects.step_functions import FORMS
 from concerto.runtime.memory.entries import Entry
 from concerto.runtime.memory.policy import Policy, StepRecord
 from concerto.runtime.memory.retention import RETAINING, RULES, Index, Retention, end_of_front, leaving
@@ -324,6 +326,15 @@ def test_the_fields_of_a_record_are_those_of_the_rows(record: type[StepRecord]) 
     record()
     with pytest.raises(TypeError, match="has no field frob"):
         record(frob=1)
+
+
+def test_every_function_of_a_step_has_a_form_at_the_machine() -> None:
+    called = {row.image for row in rows.rows() if row.kind in (rows.FUNCTION, rows.FUNCTIONS, rows.REDACTOR)}
+    assert set(FORMS) == {*called, "bound", *(f"learn_{name}" for name, row in rows.RULE.items() if row.kind == rows.FUNCTION)}
+
+
+def test_what_a_manifest_may_say_has_an_example() -> None:
+    assert set(EXAMPLES["memory.defaults"]) == {*DEFAULTS, "summary"}
 
 
 def test_every_bound_of_the_log_has_a_rule() -> None:
