@@ -30,9 +30,7 @@ from ..vm.memory_steps import (
     STEPS,
     STORE_KINDS,
     SUMMARY,
-    SWITCH,
     TEXT,
-    WORD,
     Argument,
 )
 from .diagnostics import Diagnostics
@@ -195,39 +193,32 @@ def _no_text(value: object) -> str:
     return "is empty" if value == "" else "is a string"
 
 
-# Of each kind what a manifest says it with, and how that is called.
-READ: dict[str, Callable[[Argument, Any], Any]] = {
-    COUNT: lambda row, value: value,
-    SHARE: lambda row, value: float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None,
-    DURATION: lambda row, value: milliseconds(value),
-    TEXT: lambda row, value: value,
-    FLAG: lambda row, value: value,
-    WORD: lambda row, value: value,
-    SOME: lambda row, value: value or None,
-    REDACTOR: lambda row, value: [value] if isinstance(value, str) else None,
-    SWITCH: lambda row, value: value,
-}
-SAYS: dict[str, Callable[[Argument], str]] = {
-    COUNT: lambda row: "an integer of at least 1",
-    SHARE: lambda row: "a number from 0 to 1",
-    DURATION: lambda row: "a duration",
-    TEXT: lambda row: {"store": "the name of a store", "embed": "the name of an embedder"}.get(row.image, "a string"),
-    FLAG: lambda row: "true",
-    WORD: lambda row: "one of " + ", ".join(row.words),
-    SOME: lambda row: "an array of " + ", ".join(row.words),
-    REDACTOR: lambda row: "one of " + ", ".join(row.words),
-    SWITCH: lambda row: "one of " + ", ".join(row.words),
-}
-NAMED = ("store", "embed")
+NAMED = {"store": "the name of a store", "embed": "the name of an embedder"}
 """Steps whose text names a table of the manifest, which an image holds in its place."""
+KINDS = {
+    COUNT: "an integer of at least 1", SHARE: "a number from 0 to 1", DURATION: "a duration", TEXT: "a string", FLAG: "true",
+}  # fmt: skip
+
+
+def _says(row: Argument) -> str:
+    """What a value of the manifest is."""
+    if row.words:
+        return f"{'an array' if row.kind == SOME else 'one'} of {', '.join(row.words)}"
+    return NAMED.get(row.image, KINDS[row.kind])
 
 
 def _value(row: Argument, value: object) -> Any:
     """What an image holds of it; None for what the row refuses."""
-    held = READ[row.kind](row, value)
     if row.image in NAMED:
-        return held if isinstance(held, str) else None
-    return held if row.takes(held) else None
+        return value if isinstance(value, str) else None
+    held = value
+    if row.kind == DURATION:
+        held = milliseconds(value)
+    elif row.kind == REDACTOR:
+        held = [value]
+    elif row.kind == SHARE and row.takes(value):
+        held = float(value)  # type: ignore[arg-type]
+    return held if row.takes(held) and held != [] else None
 
 
 # Per step what `[memory.defaults]` may say of it: a row without name, of a step without one its first, or itself.
@@ -264,8 +255,8 @@ SUMMARY_KEYS: dict[str, tuple[Callable[[object], Any], str]] = {
     "by": (_part("host"), "the name of a summariser of the host"),
     "model": (_part("model"), "the name of a model of the program"),
     "every": (_every, f'a number of turns, a duration or "{EVICT}"'),
-    "from": (_from, SAYS[WORD](SUMMARY["from"])),
-    **{name: (_part(name), SAYS[SUMMARY[name].kind](SUMMARY[name])) for name in ("inject", "role", "max_tokens", "prompt")},
+    "from": (_from, _says(SUMMARY["from"])),
+    **{name: (_part(name), _says(SUMMARY[name])) for name in ("inject", "role", "max_tokens", "prompt")},
     "text": (_part("text"), f"a string with one `{HOLE}`, where the summary stands"),
 }
 
@@ -325,7 +316,7 @@ def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Repor
         row = DEFAULTS[step]
         held = _value(row, given)
         if held is None:
-            report("E4004", place, f"`{step}` of [memory.defaults] is {SAYS[row.kind](row)}", None)
+            report("E4004", place, f"`{step}` of [memory.defaults] is {_says(row)}", None)
         else:
             tables.defaults[step] = {row.image: held}
 
