@@ -224,8 +224,7 @@ def _value(row: Argument, value: object) -> Any:
 # Per step what `[memory.defaults]` may say of it: a row without name, of a step without one its first, or itself.
 DEFAULTS: dict[str, Argument] = {
     name: step.bare or step.arguments.get("") or next(iter(step.arguments.values()))
-    for name, step in STEPS.items()
-    if step.defaults
+    for _, name, step in sorted((step.defaults, name, step) for name, step in STEPS.items() if step.defaults is not None)
 }
 
 

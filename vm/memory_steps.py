@@ -332,7 +332,8 @@ class Step:
     example: what the step looks like. repeated: it may be written several times. bare: it may be written without arguments, and
     then this is its row. required: arguments that it is not without.
     of_view: a derived view may have it. no_value: why a memory value does not. of_units: it is without use where only a summary
-    is shown (M-9.18). taken_over: `like` and defaults give it. defaults: `[memory.defaults]` may say its first argument.
+    is shown (M-9.18). taken_over: `like` and defaults give it. defaults: `[memory.defaults]` may say its first
+    argument, and this is its place in the list of those.
     """
 
     __slots__ = (
@@ -353,7 +354,7 @@ class Step:
         no_value: str | None = None,
         of_units: bool = False,
         taken_over: bool = True,
-        defaults: bool = False,
+        defaults: int | None = None,
     ) -> None:
         self.arguments: Mapping[str, Argument] = arguments or {}
         self.own = own
@@ -385,16 +386,16 @@ STEPS: dict[str, Step] = {
             "low": count("retain_low", retains=True, below="retain", stat=(2, "retain_low")),
             "tokens": count("retain_tokens", retains=True, stat=(3, "retain_tokens")),
         },
-        example=".retain(20), .retain(20, tokens: 4000)", defaults=True,
+        example=".retain(20), .retain(20, tokens: 4000)", defaults=1,
     ),
     # M-4.3: tool units are stored too.
-    "tools": Step(bare=flag("tools", field="tools", default=False), defaults=True),
+    "tools": Step(bare=flag("tools", field="tools", default=False), defaults=8),
     # M-4.4: what rewrites every text before it is stored.
     "redact": Step(
-        {"": redactors("redact", REDACTORS, TO_TEXT, stores=True)}, example=".redact(Pii), .redact(|text| text)", defaults=True
+        {"": redactors("redact", REDACTORS, TO_TEXT, stores=True)}, example=".redact(Pii), .redact(|text| text)", defaults=9
     ),
     # M-4.5: whose messages are shown.
-    "roles": Step({"": some("roles", ROLES, shows=True)}, example=".roles([User, Assistant])", of_view=True, defaults=True),
+    "roles": Step({"": some("roles", ROLES, shows=True)}, example=".roles([User, Assistant])", of_view=True, defaults=6),
     # M-4.6: which units are never evicted, filtered, pruned or windowed.
     "pin": Step(
         {
@@ -407,12 +408,12 @@ STEPS: dict[str, Step] = {
     "only": Step({"": switch("only", ONLY, "only_summary", shows=True)}, example=".only(Summary)", of_view=True),
     # M-4.7: turns that are as similar to a newer one are hidden.
     "prune": Step(
-        {"similar": share("prune", shows=True, stat=(8, "prune"))}, example=".prune(similar: 0.9)", of_view=True, defaults=True
+        {"similar": share("prune", shows=True, stat=(8, "prune"))}, example=".prune(similar: 0.9)", of_view=True, defaults=7
     ),
     # M-4.8: the most tokens of a shown tool result, and what shortens it.
     "clip": Step(
         {"": count("clip", shows=True, stat=(9, "clip")), "with": function("clip_with", TO_TEXT)},
-        example=".clip(200)", of_view=True, of_units=True, defaults=True,
+        example=".clip(200)", of_view=True, of_units=True, defaults=4,
     ),
     # M-4.9 to M-4.11: the newest messages or turns are shown.
     "window": Step(
@@ -421,17 +422,17 @@ STEPS: dict[str, Step] = {
             "low": count("window_low", shows=True, stores=True, below="window", stat=(5, "window_low")),
             "turns": count("window_turns", shows=True, stat=(6, "window_turns")),
         },
-        example=".window(20), .window(turns: 10)", of_view=True, defaults=True,
+        example=".window(20), .window(turns: 10)", of_view=True, defaults=2,
     ),
     # M-4.12: the most tokens of the first request of a run.
     "tokens": Step(
-        {"": count("tokens", shows=True, stat=(7, "token_limit"))}, example=".tokens(4000)", of_view=True, defaults=True
+        {"": count("tokens", shows=True, stat=(7, "token_limit"))}, example=".tokens(4000)", of_view=True, defaults=3
     ),
     # M-4.14: what becomes of a turn that fails.
-    "on_failure": Step({"": word("on_failure", ON_FAILURE, default="Discard")}, example=".on_failure(Record)", defaults=True),
+    "on_failure": Step({"": word("on_failure", ON_FAILURE, default="Discard")}, example=".on_failure(Record)", defaults=10),
     # M-4.15: what becomes of a turn that another one came before.
     "on_conflict": Step(
-        {"": word("on_conflict", ON_CONFLICT, default="Append", stored="Serial")}, example=".on_conflict(Serial)", defaults=True
+        {"": word("on_conflict", ON_CONFLICT, default="Append", stored="Serial")}, example=".on_conflict(Serial)", defaults=11
     ),
     # M-4.13: what replaces the shown messages.
     "shape": Step(
@@ -443,15 +444,15 @@ STEPS: dict[str, Step] = {
         {"": switch("refresh", REREAD, "refresh", shows=True)}, example=".refresh(Step)", of_view=True, of_units=True
     ),
     # M-9.14: its share of a budget that several memories have.
-    "weight": Step({"": count("weight", default=1)}, example=".weight(2)", of_view=True, defaults=True),
+    "weight": Step({"": count("weight", default=1)}, example=".weight(2)", of_view=True, defaults=5),
     # M-8.9: how long a key lives without a commit.
-    "ttl": Step({"": duration("ttl", stores=True, stat=(10, "ttl"))}, example='.ttl("30d")', no_value=ENDS, defaults=True),
+    "ttl": Step({"": duration("ttl", stores=True, stat=(10, "ttl"))}, example='.ttl("30d")', no_value=ENDS, defaults=14),
     # M-10.16: who gives facts their vectors.
-    "embed": Step({"": text("embed", _is_embedder)}, example='.embed("offline")', defaults=True),
+    "embed": Step({"": text("embed", _is_embedder)}, example='.embed("offline")', defaults=13),
     # M-8.2, M-8.8: where it is kept.
     "store": Step(
         {"": text("store", _is_store), "compress": STORE["compress"]},
-        example='.store("durable")', no_value=f"{ENDS}, and no other run could find it", defaults=True,
+        example='.store("durable")', no_value=f"{ENDS}, and no other run could find it", defaults=12,
     ),
     # M-4.16, M-10.35: who may attach it, and whose facts are whose.
     "allow": Step(
