@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...vm.builtins import FUNCTIONS, Row, lookup
 from ...vm.builtins.modules import STD_PREFIX, methods_named, std_row, takes_receiver
 from ...vm.bytecode import image as im
-from ...vm.bytecode.shape import VALUE
+from ...vm.memory_steps import VALUE
 from .. import decisions, symbols
 from .. import types as t
 from ..syntax import ast

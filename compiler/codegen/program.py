@@ -13,7 +13,7 @@ from ...vm.bytecode.encoding import encode, position_at
 from ...vm.bytecode.hashing import hash_functions
 from ...vm.bytecode.image import DEFAULT, ImageError
 from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
-from ...vm.bytecode.shape import COMPUTED
+from ...vm.memory_steps import COMPUTED
 from .. import symbols
 from .. import types as t
 from ..checker.program import CheckedProgram

@@ -6,9 +6,9 @@ the name of the method (`runtime/memory/methods.py`), and where it has to wait i
 
 from __future__ import annotations
 
-from ..bytecode.shape import COMPUTED, VALUE
 from ..interp.effects import MemoryUse
 from ..interp.tasks import SUSPENDED
+from ..memory_steps import COMPUTED, VALUE
 from ..panics import Panic
 from ..values import Array, KeyedRef, MemoryRef, Message, ToolCall, check, from_json
 from ..values.metering import FEW, look, paced, works_on

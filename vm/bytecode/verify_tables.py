@@ -1,10 +1,9 @@
 """Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
-
-Hands on `check_tables` and `check_function_tables`. Must not know: stack depths, paths.
 """
 
 from __future__ import annotations
 
+from ..memory_steps import written_problem
 from ..schema import arguments_form, bare_name, plain_form, strict_form
 from . import image as i
 from .declarations import CONFIGURED, DECLARED_SECTIONS, OFFERING
@@ -157,6 +156,9 @@ def _declarations(scope: Scope) -> None:
             refuse("V119", f"hashmap {index}", "its shape is no object of a key and its value")
     for index, memory in enumerate(image.memories):
         _check_of(image, index, memory)
+        wrong = written_problem(memory.max_messages, memory.steps)
+        if wrong is not None:
+            refuse("V119", f"memory {index}", wrong)
         if memory.context is not None and memory.context >= len(image.contexts):
             refuse("V108", f"memory {index}", f"there is no context {memory.context}")
     for index, context in enumerate(image.contexts):
@@ -417,8 +419,6 @@ def _lines(scope: Scope, function: i.Function, code: Code) -> None:
 # ----------------------------------------------------------------
 # Rules about schemas and the arguments of tools: a shape is a schema type (vm/schema.py) and agrees with the declared types its
 # values are made of (V107).
-#
-# Hands on `check_schemas` and `check_tools`.
 
 SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
 MODES = ("partial", "coerce")

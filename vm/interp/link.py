@@ -12,10 +12,10 @@ from ..bytecode import operands as k
 from ..bytecode.declarations import DECLARATIONS
 from ..bytecode.encoding import content_hash, decode, position_at
 from ..bytecode.opcodes import OPCODES
-from ..bytecode.shape import MADE
 from ..bytecode.verify import verify
 from ..bytecode.verify_code import unplaced_returns
 from ..generated.loop import FUSED, NUMBERS, node
+from ..memory_steps import MADE
 from ..schema import DeclaredTypes
 from ..values import (
     NONE,
