@@ -1,8 +1,7 @@
-"""The translated tier of one machine: runs translated parts, and turns their frames into the interpreter's when they leave
-(V-7.3).
+"""The translated tier: the translated parts of a program, and what runs them for one machine (V-7.3).
 
-Hands on `Tier`. While a part runs, Python's own frames stand for those of the task; a `Leave` or a panic that comes out of
-them shows by its traceback where each one was. Must not know: Python text.
+While a part runs, Python's own frames stand for those of the task. A `Deoptimise` or a panic that comes out of them shows by its
+traceback where each one was, and the frames of the interpreter are built from that.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..panics import Panic
 from ..values import Array
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
-from .library import NAMES, Leave, Part, blank
+from .library import NAMES, Deoptimise, Part, blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,17 +30,11 @@ if TYPE_CHECKING:
     from .library import Site as Place
 
 
-# ----------------------------------------------------------------
-# The translated parts of a program, made when they are first wanted and shared by its machines; what the host has kept of them
-# from other processes is not made again.
-#
-# Hands on `Translation`: a part's code by function or loop, and the names it uses. What makes them is imported by the first
-# that is
-# made.
-
 
 class Translation:
-    """`parts`: by (function, head or -1 for all of it, metered); None for what stays with the interpreter."""
+    """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept
+    of them from other processes is not made again; the translator is only imported for the first part that has to be made.
+    `parts`: by (function, head or -1 for all of it, metered); None for what stays with the interpreter."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
@@ -53,17 +46,17 @@ class Translation:
         if kept is not None:
             self.bodies, rows = kept
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
-        self.found = len(self.parts)  # that were kept
-        self.passing: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
+        self.saved = len(self.parts)  # parts that the host has kept
+        self.transient: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
 
     def grown(self) -> int:
         """How many parts there are to keep beyond those that were kept."""
-        return len(self.parts) - len(self.passing) - self.found
+        return len(self.parts) - len(self.transient) - self.saved
 
     def packed(self) -> tuple[Any, Any]:
         """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator. Other
         threads may be translating meanwhile."""
-        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.passing]
+        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.transient]
         return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
 
     def function(self, number: int, metered: bool) -> Function | None:
@@ -116,7 +109,7 @@ class Translation:
         except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
             return None
         except (RecursionError, MemoryError):  # the same, or there was little room here
-            self.passing.add(key)
+            self.transient.add(key)
             return None
         finally:
             if done is not None:
@@ -138,7 +131,7 @@ class Translation:
         return NAMES[name]
 
 
-# ----------------------------------------------------------------
+# ---------------------------------------------------------------- running them
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
@@ -202,7 +195,7 @@ class Tier:
         if not self.charged:
             return False
         if self.fuel[0] - cost < self.names["LOW"]:
-            raise Leave
+            raise Deoptimise
         self.fuel[0] -= cost
         return True
 
@@ -248,7 +241,7 @@ class Tier:
         """`receiver.method(arguments)`, unless it may end the slice or no Python function is there; `room` for calls in it."""
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
-            raise Leave
+            raise Deoptimise
         value = entry(self.machine, None, receiver, site, arguments)
         return self.invoke(value, room) if type(value) is Invoke else value
 
@@ -259,7 +252,7 @@ class Tier:
         code = call.code
         function = self.function(code.number) if code.home is self.program else None
         if function is None:
-            raise Leave
+            raise Deoptimise
         if self.metered:
             self.program.link(code)
             self.fuel[0] -= code.cost
@@ -316,9 +309,9 @@ class Tier:
         self.charged = self.metered
         try:
             return (function(*arguments),)
-        except Leave as leave:
+        except Deoptimise as deoptimised:
             self.charged = False
-            self.rebuild(task, leave.__traceback__)
+            self.rebuild(task, deoptimised.__traceback__)
             if machine.attention:
                 self.attend()
             else:
