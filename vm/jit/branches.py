@@ -130,7 +130,7 @@ def pure_condition(
     something else, the trial leaves no trace."""
     e = s.emitter
     block = s.flow.blocks.get(target)
-    if block is None or block.body or block.leaves or not sources.issuperset(block.preds) or len(block.preds) != 1:
+    if block is None or block.body or not sources.issuperset(block.preds) or len(block.preds) != 1:
         return None
     last = block.end - 1
     if s.instructions[last][1] not in CONDITIONAL:
@@ -151,7 +151,7 @@ def merged_conditions(s: Structure, start: int) -> list[int]:
     e, flow = s.emitter, s.flow
     block = flow.blocks[start]
     last = block.end - 1
-    if e.metered or block.leaves or s.instructions[last][1] not in CONDITIONAL:
+    if e.metered or s.instructions[last][1] not in CONDITIONAL:
         return []
     if not any(len(flow.blocks[target].preds) == 1 for target, _ in block.succs if target in flow.blocks):
         return []

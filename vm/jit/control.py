@@ -266,9 +266,7 @@ class Structure:
             self._fall_through(start, last)
             return
         e.at = last
-        if block.leaves:
-            e.deoptimise()
-        elif OPCODES[self.instructions[last][1]].flow in ENDS or last in self.flow.handlers:
+        if OPCODES[self.instructions[last][1]].flow in ENDS or last in self.flow.handlers:
             branches.end_block(self, start, last)
         else:
             self.step(last)

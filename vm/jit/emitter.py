@@ -61,8 +61,6 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
         return int(linked.count)
     if op.name == "VARIANT":
         return int(linked.decl.variants[linked.variant].arity)
-    if op.name == "CALL":
-        return int(linked.argc)
     return operand
 
 

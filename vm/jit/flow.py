@@ -1,7 +1,7 @@
 """The control flow graph of one function, or of one loop of it: basic blocks, dominators, natural loops.
 
-Where translated code has to leave for the interpreter, control ends, so that what only comes after such a place is not
-translated. The dominator tree is computed by iteration in reverse postorder (Cooper, Harvey and Kennedy).
+The dominator tree is computed by iteration in reverse postorder (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+Algorithm").
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from ..bytecode.opcodes import OPCODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .inlining import Body
 
 
@@ -27,9 +25,9 @@ class Unshaped(Exception):
 class Block:
     """A basic block: the instructions from `start` up to `end`. `succs`: where control goes (block, whether by a jump), the
     next instruction first. `order`: its position in reverse postorder. `idom`: its immediate dominator. `body`: of a loop
-    whose head this is, the starts of its blocks. `leaves`: it ends in an instruction that the interpreter does."""
+    whose head this is, the starts of its blocks."""
 
-    __slots__ = ("start", "end", "succs", "preds", "order", "idom", "children", "body", "leaves")
+    __slots__ = ("start", "end", "succs", "preds", "order", "idom", "body")
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -38,28 +36,24 @@ class Block:
         self.preds: list[int] = []
         self.order = 0
         self.idom = start
-        self.children: list[int] = []
         self.body: frozenset[int] = frozenset()
-        self.leaves = False
 
 
 class Flow:
-    """`blocks`: by the index of their first instruction, those that control reaches from `root`. `leaves` tells of an
-    instruction whether the interpreter does it; `within`: the blocks of the loop, if it is only one; `threaded`: a jump to a
-    jump goes to where that goes, which changes what fuel is counted."""
+    """`blocks`: by the index of their first instruction, those that control reaches from `root`. `within`: the blocks of the
+    loop, if it is only one. `threaded`: a jump to a jump goes to where that goes, which changes what fuel is counted. Raises
+    Unshaped for a jump into a loop."""
 
     def __init__(
         self,
         code: Body,
         handlers: dict[int, int],
-        leaves: Callable[[int], bool],
         root: int = 0,
         within: frozenset[int] | None = None,
         threaded: bool = False,
     ) -> None:
         self.code = code
         self.handlers = handlers
-        self.leaves = leaves
         self.within = within
         self.threaded = threaded
         self.root = root
@@ -76,7 +70,7 @@ class Flow:
             op = OPCODES[number]
             if op.kind is k.LABEL:
                 leaders.add(self.code.index_of[operand])
-            if op.flow in ENDS or i in self.handlers or self.leaves(i):
+            if op.flow in ENDS or i in self.handlers:
                 leaders.add(i + 1)
         return leaders
 
@@ -88,11 +82,10 @@ class Flow:
                 continue
             block = self.blocks[start] = Block(start)
             at = start
-            while not (at + 1 in leaders or self.leaves(at)):
+            while at + 1 not in leaders:
                 at += 1
             block.end = at + 1
-            block.leaves = self.leaves(at)
-            block.succs = [] if block.leaves else [self.thread(*successor) for successor in self.successors(at)]
+            block.succs = [self.thread(*successor) for successor in self.successors(at)]
             pending += [target for target, _ in block.succs if self.within is None or target in self.within]
 
     def successors(self, at: int) -> list[tuple[int, bool]]:
@@ -155,8 +148,6 @@ class Flow:
                     block.idom = best
                     known.add(start)
                     changed = True
-        for start in self.sequence[1:]:
-            blocks[blocks[start].idom].children.append(start)
 
     def _meet(self, one: int, other: int) -> int:
         blocks = self.blocks

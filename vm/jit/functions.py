@@ -1,9 +1,9 @@
 """One function, or one loop of it, as Python text: the whole translation (V-7.2).
 
 An abstract interpretation of the whole function comes first. It finds, as a fixpoint, what holds of each local wherever it is
-read. With that, any part of the function is translated. The layers of this package below it, from the bottom up: `text`,
-`library`, `kinds`; `analysis` of the call graph, `inlining`, `flow`, `liveness`; `facts` and the `emitter`; the families
-`arithmetic`, `values`, `places`, `intrinsics`, `calls`; `branches`, `loops` and `control`.
+read. With that, any part of the function is translated. The layers of the package below, from the bottom up:
+`library`, `kinds` and `analysis`; `inlining`, `flow`, `text` and `liveness`; `facts` and the `emitter`; the families
+`arithmetic`, `values`, `places`, `intrinsics` and `calls`; `branches`, `loops` and `control`.
 """
 
 from __future__ import annotations
@@ -59,19 +59,12 @@ class Function:
         self._bodies: dict[int, tuple[int, frozenset[int]]] = {}  # by index in the function, head and blocks of a loop
         self._loops_known = False
         self.uses = LocalUses(self.body, program.image, len(self.image_function.params))
-        self.flow = Flow(self.body, self.handlers, lambda index: False)
+        self.flow = Flow(self.body, self.handlers)
         self.body.moves, self.body.hidden_stores = moves(self.body, self.flow), hidden_stores(self.body)
         self.invariants = self._invariants()
 
     def _emitter(self, invariants: dict[Any, Value], metered: bool) -> Emitter:
         return Emitter(self.program, self.graph, self.body, self.uses, invariants, metered)
-
-    def is_interpreted(self, index: int) -> bool:
-        """Whether the interpreter does this instruction."""
-        _, number, operand = self.body.instructions[index]
-        if number == CALL:
-            return bool(self.graph.suspends[operand])
-        return number in INTERPRETED
 
     # ------------------------------------------------------------ the fixpoint
 
@@ -121,7 +114,7 @@ class Function:
         metered = self.metered
         emitter = self._emitter(self.invariants, metered)
         entry = emitter.site(0, [])
-        flow = Flow(self.body, self.handlers, self.is_interpreted, threaded=not metered)
+        flow = Flow(self.body, self.handlers, threaded=not metered)
         statements = Structure(emitter, flow, self.costs).statements()
         counted = self.graph.counted[self.number]
         tests = ["d < L"] if counted and not self.graph.leaf[self.number] else []
@@ -149,7 +142,7 @@ class Function:
         emitter = self._emitter(self.invariants, metered)
         emitter.stack = canonical_stack(depth)
         entry = emitter.site(head, emitter.stack)
-        flow = Flow(self.body, self.handlers, self.is_interpreted, head, blocks, threaded=not metered)
+        flow = Flow(self.body, self.handlers, head, blocks, threaded=not metered)
         statements = Structure(emitter, flow, self.costs).statements()
         beginning: list[Any] = ["n = 0"] if metered else []
         parameters = [f"l{n}" for n in range(self.image_function.slots)]
@@ -193,7 +186,14 @@ class Function:
             for head in self.flow.loops():
                 body = self.flow.blocks[head].body
                 indexes = [index for start in body for index in range(start, self.flow.blocks[start].end)]
-                if head in self.body.starts and not any(self.is_interpreted(index) for index in indexes):
+                if head in self.body.starts and not any(self._is_interpreted(index) for index in indexes):
                     self._bodies[self.body.starts[head]] = head, body
         own = self.body.starts
         return {first: frozenset([own[at] for at in body if at in own]) for first, (_, body) in self._bodies.items()}
+
+    def _is_interpreted(self, index: int) -> bool:
+        """Whether the interpreter does this instruction."""
+        _, number, operand = self.body.instructions[index]
+        if number == CALL:
+            return bool(self.graph.suspends[operand])
+        return number in INTERPRETED
