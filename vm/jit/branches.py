@@ -244,7 +244,7 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
     e.out, e.stack, e.marked, e.facts = branch.no, list(stack), marked, facts
     error = e.temporary()
     e.at = last  # the path on which it went well has moved it
-    caught = propagated_error(e, part) if last in e.body.keeps_none else f"caught({part.text}, {e.error_path()})"
+    caught = propagated_error(e, part) if last in e.body.keeps_none else f"error_for_handler({part.text}, {e.error_path()})"
     e.out.append(f"{e.here()}{error} = {caught}")
     throw_to_handler(s, start, last, Value(error), succs[1])
     e.out = before

@@ -179,7 +179,7 @@ def call_on_store(e: Emitter, name: str, number: int) -> None:
         return
     entry = e.temporary()
     e.statement(f"{e.here()}{entry} = {store}.items.get({map_key(key)}, END)")
-    e.push_unboxed(f"found({entry})", entry, kinds.OPTION, e.kinds.of_type(e.image.hashmaps[number].value))
+    e.push_unboxed(f"option_of({entry})", entry, kinds.OPTION, e.kinds.of_type(e.image.hashmaps[number].value))
 
 
 def write_to_store(e: Emitter, name: str, number: int) -> None:

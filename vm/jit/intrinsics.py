@@ -136,7 +136,7 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
     ("String", "get"): Intrinsic("{0}[{1}] if 0 <= {1} < len({0}) else END", named=True, needs=int_arguments),
     ("String", "index_of"): Intrinsic("w if (w := {0}.find({1})) >= 0 else END", needs=all_of("string")),
     ("String", "parse_int"): Intrinsic(
-        "int({0}) if len({0}) < 18 and {0}.isdecimal() and {0}.isascii() else number({body}({0}))", named=True,
+        "int({0}) if len({0}) < 18 and {0}.isdecimal() and {0}.isascii() else int_of({body}({0}))", named=True,
         needs=all_of("string"),
     ),
     ("Array", "get"): Intrinsic("{items}[{1}] if 0 <= {1} < len({items}) else END", named=True, needs=int_arguments),
@@ -239,9 +239,9 @@ def call_unboxed(e: Emitter, form: Intrinsic, parts: list[Value], kind: Kind, op
     name = e.temporary()
     e.statement(f"{e.here()}{name} = {expansion(e, form.text, parts, operand)}")
     if kind[0] == "result":
-        e.push_unboxed(f"numbered({name})", name, ("result", kinds.UNKNOWN), kinds.INT)
+        e.push_unboxed(f"result_of({name})", name, ("result", kinds.UNKNOWN), kinds.INT)
     else:
-        e.push_unboxed(f"found({name})", name, kinds.OPTION, e.kinds.inner(kind))
+        e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(kind))
 
 
 def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value]) -> None:
@@ -262,7 +262,7 @@ def map_get(e: Emitter) -> None:
     table, key = e.pop_two_bound()
     name = e.temporary()
     e.statement(f"{e.here()}{name} = {e.list_of(table.text)}.get({map_key(key)}, END)")
-    e.push_unboxed(f"found({name})", name, kinds.OPTION, e.kinds.inner(table.kind))
+    e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(table.kind))
 
 
 def array_pop(e: Emitter) -> None:
@@ -273,7 +273,7 @@ def array_pop(e: Emitter) -> None:
     e.statement(f"{e.here()}{name} = {items}.pop() if {items} else END")
     e.facts.kill_elements(array.text)
     e.facts.spare |= {array.text} & e.lists.keys()
-    e.push_unboxed(f"popped({name})", name, kinds.MOVED_OPTION, e.kinds.inner(array.kind))
+    e.push_unboxed(f"option_of_moved({name})", name, kinds.MOVED_OPTION, e.kinds.inner(array.kind))
 
 
 WITHOUT_PARTS = {("Map", "get"): map_get, ("Array", "pop"): array_pop}  # methods that take their parts from the stack themselves

@@ -74,7 +74,7 @@ def text_of(value: Any) -> str:
     return value if type(value) is str else display(value)
 
 
-def owned(value: Any) -> Any:
+def unshared(value: Any) -> Any:
     """The value of a local, or a copy if it is shared. What has no mark is left for the write to refuse."""
     try:
         return own(value) if value.shared else value
@@ -91,7 +91,7 @@ def own_plain(value: Any) -> Any:
     return copy
 
 
-def shared_mark(value: Any) -> bool:
+def is_shared(value: Any) -> bool:
     return bool(getattr(value, "shared", False))
 
 
@@ -102,34 +102,34 @@ def own_cell(cell: Any) -> Any:
 
 
 def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
-    """A walk over a range that nothing else sees."""
+    """An iterator over a range that is not built. Raises the panics of one that is."""
     if type(start) is int and type(end) is int:
         return iter(range(start, end + 1 if inclusive else end))
     return iter(RangeValue.checked(start, end, inclusive).span())
 
 
-def found(value: Any) -> Any:
-    """The Option of what a Map gave."""
+def option_of(value: Any) -> Any:
+    """The Option with a payload that stays in a container, or None for END."""
     return NONE if value is End else Some(share(value))
 
 
-def number(result: Any) -> Any:
-    """The Int in a Result, or the Err itself."""
+def int_of(result: Any) -> Any:
+    """The Int in a Result, or its Err: what `result_of` builds it of again."""
     return result.value if type(result) is Ok else result
 
 
-def numbered(value: Any) -> Any:
-    """That Result again."""
+def result_of(value: Any) -> Any:
+    """The Result with an Int, or the Err itself."""
     return value if type(value) is Err else Ok(value)
 
 
-def popped(value: Any) -> Any:
-    """The Option of what was taken out of an Array."""
+def option_of_moved(value: Any) -> Any:
+    """The Option with a payload that is in no other place, or None for END."""
     return NONE if value is End else Some(value)
 
 
-def taken_out(value: Any) -> Any:
-    """What was in that Option."""
+def shared_payload(value: Any) -> Any:
+    """A value that is read out of a container where it stays, marked as shared."""
     if type(value) not in PLAIN:
         share(value)
     return value
@@ -144,7 +144,7 @@ def put_in_store(store: HashStore, key: Any, value: Any) -> None:
 
 
 def drop_from_store(store: HashStore, key: Any) -> bool:
-    """`delete`, in the same way."""
+    """`delete` of a hashmap. Raises Deoptimise as `put_in_store` does."""
     if store.watchers or store.path is not None:
         raise Deoptimise
     return store.items.pop(key if type(key) is str else key_of(key), End) is not End
@@ -158,23 +158,23 @@ def no_arm(value: Any) -> Panic:
     return Panic("P009", f"no arm matches {debug(value)}")
 
 
-def err_of(value: Any, here: Any) -> Any:
-    """What a function gives whose `?` met Err or None."""
-    return passed(failed(value), here)
+def err_of(value: Any, path: Any) -> Any:
+    """The Err that a function returns whose `?` meets an Err or a None; `path`: the places that the error passes."""
+    return passed(failure_of(value), path)
 
 
-def none_or_err(value: Any, here: Any) -> Any:
-    """The same in a function that gives an Option."""
-    return value if value is NONE else err_of(value, here)
+def none_or_err(value: Any, path: Any) -> Any:
+    """The same of a function that gives an Option, where None stays None."""
+    return value if value is NONE else err_of(value, path)
 
 
-def caught(value: Any, here: Any) -> Any:
-    """The error that a handler gets of `?` on Err or None."""
-    return handled(failed(value), here)
+def error_for_handler(value: Any, path: Any) -> Any:
+    """The error that a handler gets where `?` meets an Err or a None."""
+    return handled(failure_of(value), path)
 
 
-def failed(value: Any) -> Err:
-    """The Err that `?` has met."""
+def failure_of(value: Any) -> Err:
+    """The Err that `?` meets: None is one with an error of its own. Raises the panic for any other value."""
     if type(value) is Err:
         return value
     if value is NONE:
@@ -185,12 +185,11 @@ def failed(value: Any) -> Err:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Deoptimise, caught, changes_self, found,
-        number, numbered, popped, put_in_store, drop_from_store, taken_out, key_of, key_not_found, map_store,
-        check_concat, collection_too_long, concat, err_of,
-        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
-        own_plain, owned, begun, longer, marked, thrown,
-        share, shared_mark, span, math.sqrt, text_of, wrong_length,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
+        option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
+        map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
+        no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, unshared, begun, longer, marked, thrown, share,
+        is_shared, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE

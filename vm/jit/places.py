@@ -204,7 +204,7 @@ def make_unique(e: Emitter, name: str, kind: Kind) -> None:
         test.yes.append(f"{name} = {copier(e, kind)}({name})")
         e.out.append(test)
     else:
-        e.out.append(f"{name} = owned({name})")
+        e.out.append(f"{name} = unshared({name})")
 
 
 def copier(e: Emitter, kind: Kind) -> str:
@@ -262,7 +262,7 @@ def field_own(e: Emitter, op: Opcode, operand: int) -> None:
     name = e.temporary()
     kind = e.kinds.field(part.kind, operand)
     e.statement(f"{e.here()}{name} = {part.text}.f{operand}")
-    test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"shared_mark({name})")
+    test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"is_shared({name})")
     test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
     e.out.append(test)
     e.facts.kill_field(operand)

@@ -207,7 +207,7 @@ def payload_text(value: Value) -> tuple[str, bool]:
     """The payload of an unboxed value, and whether the variable with it is that already: what is taken out of a container that
     stays gets the mark of a shared value."""
     alone = value.kind == kinds.MOVED_OPTION or value.unboxed_kind[0] in kinds.SCALARS
-    return str(value.unboxed) if alone else f"taken_out({value.unboxed})", alone
+    return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
 
 
 @emit("UNWRAP")
