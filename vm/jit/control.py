@@ -13,7 +13,6 @@ from . import arithmetic, branches, calls, intrinsics, loops, places, values
 from .analysis import INTERPRETED
 from .facts import READING, Facts, Value, canonical_stack
 from .flow import ENDS, Flow, Unshaped
-from .places import append_in_place
 from .text import Branch, Line
 
 TYPE_CHECKING = False
@@ -291,7 +290,7 @@ class Structure:
         _, number, operand = self.instructions[at]
         if number == CONCAT and at + 1 not in self.flow.blocks:
             _, following, slot = self.instructions[at + 1]
-            if following == STORE and append_in_place(self.emitter, slot):
+            if following == STORE and places.append_in_place(self.emitter, slot):
                 return at + 2
         self.operation(OPCODES[number], operand)
         return at + 1

@@ -98,22 +98,18 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
     lists, roomy, hoisted = e.lists, e.roomy, s.hoisted
     iterator = s.flow.code.depths[start] - 1
     promote_lists(s, start)
-    counts = counts_up(s, start)
-    before = e.out
-    if s.instructions[start][1] == NEXT:
+    walks, counts = s.instructions[start][1] == NEXT, counts_up(s, start)
+    if walks:
         hoist_room(s, start, iterator)
-        hoist_uniqueness(s, start, iterator)
-        statement = Loop(f"for v{iterator} in s{iterator}:")
-        e.out = statement.body
+    if walks or counts:
+        hoist_uniqueness(s, start, iterator if walks else -1)
+    statement = Loop(f"for v{iterator} in s{iterator}:" if walks else "while True:")
+    before, e.out = e.out, statement.body
+    if walks:
         walk_iterator(s, start, statement, inside, iterator)
     elif counts:
-        hoist_uniqueness(s, start, -1)
-        statement = Loop("while True:")
-        e.out = statement.body
         walk_range(s, start, scope, statement, inside)
     else:
-        statement = Loop("while True:")
-        e.out = statement.body
         s.enter(start)
         poll(s, start, start)
         s.construct(start, inside)
@@ -121,7 +117,7 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
     e.out.append(statement)
     s.scopes.pop()
     e.lists, e.roomy, s.hoisted = lists, roomy, hoisted
-    if s.instructions[start][1] == NEXT:
+    if walks:
         end_walk(s, scope, statement)
     leave_loop(s, scope)
 
