@@ -2,71 +2,10 @@
 
 from __future__ import annotations
 
-from ..interp.ops import (
-    Array,
-    Cell,
-    Closure,
-    EnumValue,
-    Err,
-    INT_MAX,
-    INT_MIN,
-    Map,
-    NONE_VALUE,
-    Ok,
-    PLAIN,
-    Panic,
-    RangeValue,
-    Some,
-    Struct,
-    add,
-    cast,
-    check,
-    check_concat,
-    concat,
-    display,
-    div,
-    equal,
-    fill,
-    get_error_member,
-    get_member,
-    greater,
-    greater_equal,
-    index_out_of_range,
-    index_place,
-    int_div,
-    int_rem,
-    iterate,
-    join,
-    key_of,
-    length,
-    less,
-    less_equal,
-    limits,
-    matches,
-    mul,
-    negate,
-    not_bool,
-    overflow,
-    own,
-    parse_as,
-    power,
-    read_index,
-    rem,
-    share,
-    store_index,
-    store_member,
-    sub,
-    try_cast,
-    with_element,
-    write_element,
-)
 from ..interp.dispatch import (
-    Invoke,
-    SUSPENDED,
     as_panic,
     bad_call,
     changes_self,
-    debug,
     exec_call_inout,
     method_entry,
     missing_value,
@@ -74,7 +13,87 @@ from ..interp.dispatch import (
     not_fallible,
     wrong_length,
 )
-from ..values.ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
+from ..interp.ops import (
+    fill,
+    index_place,
+    iterate,
+    not_bool,
+    parse_as,
+    write_element,
+)
+from ..interp.tasks import (
+    Invoke,
+    SUSPENDED,
+)
+from ..panics import (
+    Panic,
+)
+from ..values import (
+    Array,
+    Cell,
+    Closure,
+    EnumValue,
+    Err,
+    ErrorValue,
+    INT_MAX,
+    INT_MIN,
+    Map,
+    NONE as NONE_VALUE,
+    Ok,
+    RangeValue,
+    Some,
+    Struct,
+    add,
+    cast,
+    check,
+    concat,
+    debug,
+    display,
+    div,
+    equal,
+    get_error_member,
+    get_member,
+    greater,
+    greater_equal,
+    index_out_of_range,
+    int_div,
+    int_rem,
+    key_of,
+    length,
+    less,
+    less_equal,
+    matches,
+    mul,
+    negate,
+    overflow,
+    own,
+    power,
+    index as read_index,
+    rem,
+    share,
+    store_index,
+    store_member,
+    sub,
+    try_cast,
+    with_element,
+)
+from ..values.containers import (
+    PLAIN,
+)
+from ..values.limits import (
+    check_concat,
+    join,
+    limits,
+)
+from ..values.ways import (
+    MOST,
+    begun,
+    frames,
+    handled,
+    marked,
+    shortened,
+    thrown,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,379 +103,147 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
-    "JUMP": 0,
-    "LOAD__LOAD__SUB_INT__STORE": 1,
-    "LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD": 2,
-    "DUP__IS_ABSENT__JUMP_UNLESS": 3,
-    "NEXT__STORE__LOAD__CONST__LOAD__CONST": 4,
-    "LOAD__STORE": 5,
-    "CONST__CONST__CONST__CALL_METHOD": 6,
-    "STORE__LOAD__CONST": 7,
-    "LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS": 8,
-    "LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF": 9,
-    "LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE": 10,
-    "LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP": 11,
-    "JUMP_UNLESS__LOAD": 12,
-    "LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN": 13,
-    "NEXT__STORE__LOAD": 14,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS": 15,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 16,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 17,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 18,
-    "RETURN_RESULT": 19,
-    "NEXT__SHARE__STORE": 20,
-    "POP__JUMP": 21,
-    "VARIANT": 22,
-    "CONST__SUB_INT": 23,
-    "POP": 24,
-    "DUP": 25,
-    "GET_MEMBER": 26,
-    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 27,
-    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 28,
-    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 29,
-    "SOME": 30,
-    "CONST__EQ_INT__JUMP_UNLESS": 31,
-    "EQ": 32,
-    "NEXT__STORE": 33,
-    "RETURN": 34,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS": 35,
-    "LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD": 36,
-    "UNWRAP": 37,
-    "CONST__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE": 38,
-    "NEXT": 39,
-    "LOAD__CONST": 40,
-    "LOAD__STORE__LOAD": 41,
-    "LOAD__CONST__EQ_INT__JUMP_UNLESS": 42,
-    "LOAD__IS_VARIANT__JUMP_UNLESS": 43,
-    "LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 44,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS": 45,
-    "STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP": 46,
-    "ENTER": 47,
-    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 48,
-    "LOAD__LOAD__ADD_INT__RETURN": 49,
-    "JUMP_IF": 50,
-    "JUMP_UNLESS__LOAD__CONST": 51,
-    "IS": 52,
-    "LOAD__GET_FIELD": 53,
-    "LOAD_OWN__SET_FIELD": 54,
-    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 55,
-    "LINK": 56,
-    "CALL": 57,
-    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE": 58,
-    "TUPLE": 59,
-    "LOAD_OWN": 60,
-    "LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 61,
-    "CONCAT": 62,
-    "POP__LOAD__CONST__ADD_INT__STORE__JUMP": 63,
-    "LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP": 64,
-    "RANGE": 65,
-    "CALL_METHOD": 66,
-    "MUL_FLOAT": 67,
-    "STORE__LOAD": 68,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE": 69,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 70,
-    "CONST__CONST": 71,
-    "JUMP_UNLESS": 72,
-    "LOAD__LOAD__INDEX_ARRAY": 73,
-    "LOAD__LOAD__LOAD": 74,
-    "LOAD__LOAD": 75,
-    "LOAD__CONST__CONST": 76,
-    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 77,
-    "LOAD_OWN__LOAD": 78,
-    "SHARE__STORE": 79,
-    "ARRAY": 80,
-    "GT_INT__JUMP_UNLESS": 81,
-    "CALL_BUILTIN": 82,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 83,
-    "LOAD__CALL_BUILTIN": 84,
-    "NEXT__STORE__LOAD__STORE": 85,
-    "TRY": 86,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN": 87,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE": 88,
-    "CONST__CONST__CALL_METHOD": 89,
-    "LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS": 90,
-    "CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE": 91,
-    "LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE": 92,
-    "CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE": 93,
-    "NEXT__STORE__CONST__STORE__CONST__LOAD": 94,
-    "CONST__MUL_INT__OK__RETURN": 95,
-    "CALL_BUILTIN__POP": 96,
-    "ADD_FLOAT": 97,
-    "INT": 98,
-    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 99,
-    "CONST__REM_INT": 100,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 101,
-    "ERROR": 102,
-    "THROW": 103,
-    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 104,
-    "SUB_FLOAT": 105,
-    "LOAD__GET_ELEMENT": 106,
-    "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 107,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN": 108,
-    "LOAD": 109,
-    "ADD_INT__STORE__JUMP": 110,
-    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE": 111,
-    "LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 112,
-    "ADD_INT__RETURN": 113,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 114,
-    "ITERATE": 115,
-    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS": 116,
-    "CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX": 117,
-    "LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS": 118,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS": 119,
-    "LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 120,
-    "LOAD__CONST__SUB_INT__STORE__JUMP": 121,
-    "CONST": 122,
-    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 123,
-    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 124,
-    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 125,
-    "LOAD__RETURN": 126,
-    "NEXT__STORE__CONST__LOAD__CONST": 127,
-    "LOAD__ADD_INT": 128,
-    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 129,
-    "ADD_INT": 130,
-    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 131,
-    "NONE": 132,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 133,
-    "LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE": 134,
-    "CALL_VALUE": 135,
-    "LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 136,
-    "SET_FIELD": 137,
-    "CONST__ARRAY__CALL_METHOD": 138,
-    "LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF": 139,
-    "LOAD__CONST__ADD_INT__STORE__LOAD__STORE": 140,
-    "CONST__STORE": 141,
-    "LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN": 142,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 143,
-    "STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP": 144,
-    "DROP": 145,
-    "DIV_INT": 146,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP": 147,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 148,
-    "LOAD__CONST__ADD_INT__STORE": 149,
-    "STORE__LOAD__LOAD": 150,
-    "CONST__ADD_INT": 151,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 152,
-    "LOAD__CONST__ADD_INT__STORE__JUMP": 153,
-    "NEXT__STORE__LOAD__LOAD": 154,
-    "STORE__JUMP": 155,
-    "CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE": 156,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 157,
-    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 158,
-    "STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE": 159,
-    "GT_INT": 160,
-    "LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT": 161,
-    "ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 162,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 163,
-    "LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS": 164,
-    "LOOP": 165,
-    "DIV": 166,
-    "INDEX_ARRAY__GET_FIELD": 167,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 168,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 169,
-    "ADD_INT__STORE": 170,
-    "LOAD__CONST__MUL_INT": 171,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 172,
-    "JOIN": 173,
-    "LOAD__CONST__SUB_INT": 174,
-    "LOAD__CONST__NE_INT__JUMP_UNLESS": 175,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE": 176,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF": 177,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 178,
-    "LOAD__STORE__LOAD__LOAD": 179,
-    "LOAD_OWN__CALL_BUILTIN": 180,
-    "STORE__LOAD__GET_ELEMENT__LOAD": 181,
-    "JUMP_UNLESS__LOAD_OWN__LOAD__SHARE": 182,
-    "CONST__CALL_METHOD": 183,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP": 184,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 185,
-    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 186,
-    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 187,
-    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 188,
-    "LOAD__SHARE": 189,
-    "LOAD__LOAD__ADD_INT__STORE": 190,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 191,
-    "STRUCT": 192,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE": 193,
-    "LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 194,
-    "LOAD__CONST__DIV_INT__STORE__JUMP": 195,
-    "NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT": 196,
-    "LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE": 197,
-    "LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT": 198,
-    "STORE": 199,
-    "LOAD__OK__RETURN": 200,
-    "CONST__JUMP": 201,
-    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 202,
-    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 203,
-    "MUL_INT": 204,
-    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 205,
-    "INDEX_ARRAY": 206,
-    "ADD": 207,
-    "AGENT": 208,
-    "ASK": 209,
-    "ASK_FOR": 210,
-    "AWAIT": 211,
-    "AWAIT_ALL": 212,
-    "CALL_HOST": 213,
-    "CALL_INOUT": 214,
-    "CAST": 215,
-    "CELL_OWN": 216,
-    "CHANGES_SELF": 217,
-    "CHECK": 218,
-    "CHECK_PAYLOAD": 219,
-    "CLOSURE": 220,
-    "CONCAT__STORE": 221,
-    "CONFIGURE": 222,
-    "CONST__GE_INT__JUMP_UNLESS": 223,
-    "CONST__GT_INT__JUMP_UNLESS": 224,
-    "CONST__JUMP_UNLESS": 225,
-    "CONST__LE_INT__JUMP_UNLESS": 226,
-    "CONST__LT_INT__JUMP_UNLESS": 227,
-    "CONST__MUL_INT": 228,
-    "CONST__NE_INT__JUMP_UNLESS": 229,
-    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 230,
-    "EMIT": 231,
-    "EQ_INT": 232,
-    "EQ_INT__JUMP_IF": 233,
-    "EQ_INT__JUMP_UNLESS": 234,
-    "ERR": 235,
-    "ERR_FROM": 236,
-    "FAIL_LENGTH": 237,
-    "FAIL_MATCH": 238,
-    "FALSE": 239,
-    "FIELD_OWN": 240,
-    "FILL": 241,
-    "FLUSH": 242,
-    "GE": 243,
-    "GET_ELEMENT": 244,
-    "GET_ERROR": 245,
-    "GET_FIELD": 246,
-    "GET_PAYLOAD": 247,
-    "GE_INT": 248,
-    "GE_INT__JUMP_IF": 249,
-    "GE_INT__JUMP_UNLESS": 250,
-    "GT": 251,
-    "GT_INT__JUMP_IF": 252,
-    "HALT": 253,
-    "HASHMAP": 254,
-    "INDEX": 255,
-    "INDEX_ARRAY__STORE": 256,
-    "INDEX_OWN": 257,
-    "INT_TO_FLOAT": 258,
-    "IS_ABSENT": 259,
-    "IS_ERR": 260,
-    "IS_ERROR": 261,
-    "IS_NIL": 262,
-    "IS_OK": 263,
-    "IS_SOME": 264,
-    "IS_VARIANT": 265,
-    "IS_VARIANT__JUMP_UNLESS": 266,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 267,
-    "JUMP_UNLESS__JUMP": 268,
-    "LE": 269,
-    "LEDGER": 270,
-    "LENGTH": 271,
-    "LE_INT": 272,
-    "LE_INT__JUMP_IF": 273,
-    "LE_INT__JUMP_UNLESS": 274,
-    "LOAD_CELL": 275,
-    "LOAD_OWN__LOAD__INDEX_OWN": 276,
-    "LOAD_OWN__LOAD__SET_INDEX": 277,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 278,
-    "LOAD__ADD_FLOAT": 279,
-    "LOAD__CONST__ADD_INT": 280,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 282,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 283,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 284,
-    "LOAD__CONST__MUL_INT__STORE": 285,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 286,
-    "LOAD__CONST__REM_INT": 287,
-    "LOAD__CONST__SUB_INT__STORE": 288,
-    "LOAD__EQ_INT__JUMP_UNLESS": 289,
-    "LOAD__GET_PAYLOAD": 290,
-    "LOAD__GE_INT__JUMP_UNLESS": 291,
-    "LOAD__GT_INT__JUMP_UNLESS": 292,
-    "LOAD__INDEX_ARRAY": 293,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 294,
-    "LOAD__JUMP_UNLESS": 295,
-    "LOAD__LE_INT__JUMP_UNLESS": 296,
-    "LOAD__LOAD__ADD_FLOAT": 297,
-    "LOAD__LOAD__ADD_INT": 298,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 299,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 300,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 301,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 302,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 303,
-    "LOAD__LOAD__MUL_FLOAT": 304,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 305,
-    "LOAD__LOAD__MUL_INT": 306,
-    "LOAD__LOAD__MUL_INT__STORE": 307,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 308,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 309,
-    "LOAD__LOAD__SUB_FLOAT": 310,
-    "LOAD__LOAD__SUB_INT": 311,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 312,
-    "LOAD__LT_INT__JUMP_UNLESS": 313,
-    "LOAD__MUL_FLOAT": 314,
-    "LOAD__MUL_INT": 315,
-    "LOAD__NE_INT__JUMP_UNLESS": 316,
-    "LOAD__SUB_FLOAT": 317,
-    "LOAD__SUB_INT": 318,
-    "LT": 319,
-    "LT_INT": 320,
-    "LT_INT__JUMP_IF": 321,
-    "LT_INT__JUMP_UNLESS": 322,
-    "MAP": 323,
-    "MCP": 324,
-    "MEMBER_OWN": 325,
-    "MEMORY": 326,
-    "MODEL": 327,
-    "MUL": 328,
-    "NE": 329,
-    "NEG": 330,
-    "NEG_INT": 331,
-    "NEW_CELL": 332,
-    "NEXT__SHARE": 333,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 334,
-    "NE_INT": 335,
-    "NE_INT__JUMP_IF": 336,
-    "NE_INT__JUMP_UNLESS": 337,
-    "NIL": 338,
-    "NOT": 339,
-    "OK": 340,
-    "OK__RETURN": 341,
-    "PARALLEL": 342,
-    "PARSE_AS": 343,
-    "PIPELINE": 344,
-    "POP_TRY": 345,
-    "POP__LOAD__CONST__ADD_INT__STORE": 346,
-    "POW": 347,
-    "PRINT": 348,
-    "PRINTLN": 349,
-    "RACE": 350,
-    "REM": 351,
-    "REM_INT": 352,
-    "SCHEMA": 353,
-    "SETTLE": 354,
-    "SET_ELEMENT": 355,
-    "SET_INDEX": 356,
-    "SET_MEMBER": 357,
-    "SET_PART": 358,
-    "SHARE": 359,
-    "SLIDE": 360,
-    "START": 361,
-    "STORE_CELL": 362,
-    "STORE__LOAD__GET_ELEMENT": 363,
-    "STORE__LOAD__LOAD__SHARE": 364,
-    "STORE__LOAD__STORE__LOAD": 365,
-    "SUB": 366,
-    "SUB_INT": 367,
-    "SWAP": 368,
-    "TOOL": 369,
-    "TRUE": 370,
-    "TRY_CAST": 371,
-    "WRAP": 372,
+    "LOAD": 8,
+    "INT": 20,
+    "SHARE": 23,
+    "GT_INT": 28,
+    "EQ_INT": 38,
+    "OK": 40,
+    "MODEL": 41,
+    "LENGTH": 42,
+    "SET_FIELD": 43,
+    "GET_ERROR": 44,
+    "LEDGER": 45,
+    "POP_TRY": 46,
+    "PRINT": 47,
+    "SETTLE": 48,
+    "DIV_INT": 49,
+    "ERR_FROM": 50,
+    "RACE": 51,
+    "SET_ELEMENT": 52,
+    "TRY_CAST": 53,
+    "REM": 54,
+    "LE": 55,
+    "TRY": 65,
+    "CLOSURE": 76,
+    "LT_INT": 79,
+    "NEW_CELL": 81,
+    "IS": 83,
+    "NIL": 84,
+    "PARSE_AS": 85,
+    "NOT": 86,
+    "ERROR": 87,
+    "CAST": 88,
+    "PARALLEL": 89,
+    "CELL_OWN": 90,
+    "ASK_FOR": 91,
+    "SET_MEMBER": 92,
+    "CALL_VALUE": 112,
+    "THROW": 118,
+    "STRUCT": 119,
+    "JUMP_IF": 120,
+    "CHECK": 121,
+    "PIPELINE": 122,
+    "ADD_FLOAT": 123,
+    "TRUE": 124,
+    "CONFIGURE": 125,
+    "IS_ERR": 126,
+    "CALL_INOUT": 127,
+    "CHANGES_SELF": 128,
+    "SET_PART": 129,
+    "JUMP": 134,
+    "RETURN": 145,
+    "ADD_INT": 147,
+    "TUPLE": 151,
+    "RANGE": 152,
+    "MEMORY": 153,
+    "STORE_CELL": 154,
+    "CONCAT__STORE": 156,
+    "FIELD_OWN": 157,
+    "FALSE": 158,
+    "CONCAT": 159,
+    "ASK": 160,
+    "LOAD_CELL": 161,
+    "GET_PAYLOAD": 162,
+    "MCP": 163,
+    "FAIL_LENGTH": 164,
+    "IS_NIL": 165,
+    "SUB": 166,
+    "EMIT": 174,
+    "STORE": 178,
+    "ARRAY": 183,
+    "DROP": 188,
+    "EQ": 191,
+    "SOME": 192,
+    "INT_TO_FLOAT": 196,
+    "NE_INT": 197,
+    "START": 198,
+    "AWAIT": 199,
+    "WRAP": 200,
+    "NE": 201,
+    "LT": 202,
+    "CHECK_PAYLOAD": 203,
+    "NEXT": 215,
+    "GET_FIELD": 217,
+    "JOIN": 220,
+    "HASHMAP": 222,
+    "GET_ELEMENT": 223,
+    "REM_INT": 224,
+    "DUP": 225,
+    "GE_INT": 226,
+    "GE": 227,
+    "IS_VARIANT": 228,
+    "SCHEMA": 229,
+    "MUL": 230,
+    "MEMBER_OWN": 231,
+    "NEG": 232,
+    "JUMP_UNLESS": 242,
+    "CALL": 247,
+    "ITERATE": 248,
+    "INDEX_ARRAY": 249,
+    "MAP": 251,
+    "MUL_INT": 252,
+    "IS_SOME": 253,
+    "INDEX": 254,
+    "SLIDE": 255,
+    "ERR": 256,
+    "AWAIT_ALL": 257,
+    "LE_INT": 258,
+    "NEG_INT": 259,
+    "MUL_FLOAT": 260,
+    "SUB_FLOAT": 261,
+    "GET_MEMBER": 277,
+    "LOAD_OWN": 278,
+    "UNWRAP": 280,
+    "CALL_BUILTIN": 281,
+    "SET_INDEX": 282,
+    "CALL_METHOD": 283,
+    "INDEX_OWN": 284,
+    "GT": 285,
+    "AGENT": 286,
+    "DIV": 287,
+    "TOOL": 288,
+    "PRINTLN": 289,
+    "SWAP": 290,
+    "CONST": 296,
+    "POP": 297,
+    "CALL_HOST": 303,
+    "IS_ERROR": 304,
+    "SUB_INT": 305,
+    "VARIANT": 306,
+    "NONE": 307,
+    "ADD": 308,
+    "POW": 309,
+    "FLUSH": 310,
+    "ENTER": 311,
+    "FAIL_MATCH": 312,
+    "FILL": 313,
+    "HALT": 314,
+    "IS_ABSENT": 315,
+    "IS_OK": 316,
+    "LINK": 317,
+    "LOOP": 318,
+    "RETURN_RESULT": 319,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -494,6 +281,29 @@ MARKS = (
     (None, None),
     (None, None),
     (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
     (None, True),
     (None, True),
     (None, True),
@@ -518,6 +328,31 @@ MARKS = (
     (None, True),
     (None, True),
     (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
     (None, False),
     (None, False),
     (None, False),
@@ -568,6 +403,29 @@ MARKS = (
     (True, None),
     (True, None),
     (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
     (False, None),
     (False, None),
     (False, None),
@@ -614,6 +472,24 @@ MARKS = (
     (True, True),
     (True, True),
     (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
     (True, False),
     (True, False),
     (True, False),
@@ -654,157 +530,15 @@ MARKS = (
     (False, True),
     (False, True),
     (False, True),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
     (False, False),
     (False, False),
     (False, False),
@@ -836,241 +570,1078 @@ MARKS = (
     (False, False),
 )
 
-# runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
+# runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
+# counted group of the opcode has n values
 FUSED = {
-    ('ADD_INT', 'RETURN'): (113, 0),
-    ('ADD_INT', 'STORE'): (170, 0),
-    ('ADD_INT', 'STORE', 'JUMP'): (110, 0),
-    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (162, 4),
-    ('CONST', 'ADD_INT'): (151, 1),
-    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (117, 4),
-    ('CONST', 'CONST'): (71, 0),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (31, 0),
-    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (223, 0),
-    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (224, 0),
-    ('CONST', 'JUMP'): (201, 0),
-    ('CONST', 'JUMP_UNLESS'): (225, 1),
-    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (91, 4),
-    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (226, 0),
-    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (156, 0),
-    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (93, 4),
-    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
-    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (227, 0),
-    ('CONST', 'MUL_INT'): (228, 1),
-    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (95, 1),
-    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (229, 0),
-    ('CONST', 'REM_INT'): (100, 1),
-    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (230, 1),
-    ('CONST', 'STORE'): (141, 0),
-    ('CONST', 'SUB_INT'): (23, 1),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
-    ('EQ_INT', 'JUMP_IF'): (233, 0),
-    ('EQ_INT', 'JUMP_UNLESS'): (234, 0),
-    ('GE_INT', 'JUMP_IF'): (249, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (250, 0),
-    ('GT_INT', 'JUMP_IF'): (252, 0),
-    ('GT_INT', 'JUMP_UNLESS'): (81, 0),
-    ('INDEX_ARRAY', 'GET_FIELD'): (167, 0),
-    ('INDEX_ARRAY', 'STORE'): (256, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (266, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (267, 0),
-    ('JUMP_UNLESS', 'JUMP'): (268, 0),
-    ('JUMP_UNLESS', 'LOAD'): (12, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (51, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (131, 3),
-    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
-    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (77, 4),
-    ('LE_INT', 'JUMP_IF'): (273, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (274, 0),
-    ('LOAD', 'ADD_FLOAT'): (279, 0),
-    ('LOAD', 'ADD_INT'): (128, 1),
-    ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (280, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (149, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (48, 6),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (140, 2),
-    ('LOAD', 'CONST', 'CONST'): (76, 0),
-    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (281, 0),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (282, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (283, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (284, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
-    ('LOAD', 'CONST', 'MUL_INT'): (171, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (285, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (286, 2),
-    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (287, 2),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
-    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
-    ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (288, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (289, 0),
-    ('LOAD', 'GET_ELEMENT'): (106, 0),
-    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
-    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
-    ('LOAD', 'GET_FIELD'): (53, 0),
-    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (36, 5),
-    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (112, 0),
-    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (205, 6),
-    ('LOAD', 'GET_PAYLOAD'): (290, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (291, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (292, 0),
-    ('LOAD', 'INDEX_ARRAY'): (293, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (294, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (169, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (295, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (296, 0),
-    ('LOAD', 'LOAD'): (75, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (297, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (298, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (49, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (190, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (152, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (10, 6),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (158, 6),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 6),
-    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
-    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (299, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (300, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (172, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (73, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (101, 4),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (119, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (45, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (70, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (157, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (301, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (148, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (302, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (303, 2),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
-    ('LOAD', 'LOAD', 'LOAD'): (74, 0),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (28, 6),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (9, 3),
-    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (134, 10),
-    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (11, 4),
-    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (304, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (305, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (168, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (306, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (307, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (308, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (309, 0),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (310, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (311, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (312, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (202, 3),
-    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (313, 0),
-    ('LOAD', 'MUL_FLOAT'): (314, 0),
-    ('LOAD', 'MUL_INT'): (315, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (316, 0),
-    ('LOAD', 'OK', 'RETURN'): (200, 0),
-    ('LOAD', 'RETURN'): (126, 0),
-    ('LOAD', 'SHARE'): (189, 0),
-    ('LOAD', 'STORE'): (5, 0),
-    ('LOAD', 'STORE', 'LOAD'): (41, 0),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (136, 4),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (187, 0),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (186, 7),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 5),
-    ('LOAD', 'SUB_FLOAT'): (317, 0),
-    ('LOAD', 'SUB_INT'): (318, 1),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (99, 2),
-    ('LOAD_OWN', 'LOAD'): (78, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (276, 2),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (277, 2),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (129, 2),
-    ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (321, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (322, 0),
-    ('NEXT', 'SHARE'): (333, 0),
-    ('NEXT', 'SHARE', 'STORE'): (20, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (125, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (334, 0),
-    ('NEXT', 'STORE'): (33, 0),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (127, 0),
-    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
-    ('NEXT', 'STORE', 'LOAD'): (14, 0),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (27, 4),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (4, 0),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (196, 6),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (154, 0),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
-    ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (336, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (337, 0),
-    ('OK', 'RETURN'): (341, 0),
-    ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (346, 3),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
-    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (55, 5),
-    ('SHARE', 'STORE'): (79, 0),
-    ('STORE', 'JUMP'): (155, 0),
-    ('STORE', 'LOAD'): (68, 0),
-    ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (363, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
-    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
-    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (29, 0),
-    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
-    ('STORE', 'LOAD', 'LOAD'): (150, 0),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (188, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (364, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (365, 0),
-    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (104, 4),
-    ('CALL_BUILTIN', 'POP'): (96, 0),
-    ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (278, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
-    ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
-    ('CONST', 'CALL_METHOD'): (183, 1),
-    ('CONST', 'CONST', 'CALL_METHOD'): (89, 2),
-    ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (6, 3),
-    ('CONST', 'ARRAY', 'CALL_METHOD'): (138, 2),
-    ('CONCAT', 'STORE'): (221, 0),
+    ('NEXT', 'STORE'): (0, (0, 1)),
+    ('LOAD', 'CALL_BUILTIN/2'): (1, (0, 1)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (2, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (3, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (4, (0, 1, 3, 4, 6)),
+    ('ADD_INT', 'RETURN'): (5, ()),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (6, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (7, (0, 1, 2, 3, 4, 5)),
+    ('LOAD_OWN', 'CALL_BUILTIN/2'): (9, (0, 1)),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (10, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (11, (0, 1, 3, 4)),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (12, (0, 1, 3, 5)),
+    ('STORE', 'LOAD'): (13, (0, 1)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (14, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (15, (0, 1, 3, 4, 5, 7, 9)),
+    ('NEXT', 'STORE', 'CONST', 'CONST'): (16, (0, 1, 2, 3)),
+    ('CALL_BUILTIN/2', 'POP'): (17, (0,)),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (18, (0, 1, 3, 4, 7)),
+    ('LOAD', 'LOAD'): (19, (0, 1)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD'): (21, (0, 1, 2, 3)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (22, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (24, (0, 2)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (25, (0, 2, 3, 4, 6)),
+    ('CALL_BUILTIN/2',): (26, (0,)),
+    ('CONST', 'REM_INT'): (27, (0,)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (29, (0, 1, 2, 3, 4, 6)),
+    ('NEXT', 'SHARE'): (30, (0,)),
+    ('LOAD', 'RETURN'): (31, (0,)),
+    ('CALL_METHOD/0',): (32, (0,)),
+    ('STORE', 'LOAD', 'STORE', 'JUMP'): (33, (0, 1, 2, 3)),
+    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (34, (1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (35, (0, 1, 3, 4, 6)),
+    ('POP', 'CONST'): (36, (1,)),
+    ('DUP', 'IS', 'JUMP_UNLESS'): (37, (1, 2)),
+    ('ARRAY/2',): (39, ()),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (56, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (57, (0, 1, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (58, (0, 1, 2, 3, 5, 6)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (59, (2,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (60, (0, 1, 3, 5, 7)),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (61, (0, 1, 3, 5, 7)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (62, (0, 1, 2, 3, 5)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (63, (0, 1, 3, 4, 5, 7)),
+    ('JUMP_UNLESS', 'LOAD'): (64, (0, 1)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (66, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (67, (0, 1, 3, 4)),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (68, (0, 1, 2, 3, 4, 5, 7)),
+    ('CALL_METHOD/1',): (69, (0,)),
+    ('CONST', 'LOAD'): (70, (0, 1)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (71, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'LOAD'): (72, (0, 1, 2)),
+    ('STORE', 'LOAD', 'SHARE'): (73, (0, 1)),
+    ('CALL/1',): (74, (0,)),
+    ('CONST', 'CALL_BUILTIN/2'): (75, (0, 1)),
+    ('LOAD', 'FAIL_MATCH'): (77, (0,)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (78, (0, 1, 2, 3, 4)),
+    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (80, (0, 1, 2)),
+    ('JUMP_UNLESS', 'LOAD', 'SLIDE/1', 'JUMP'): (82, (0, 1, 3)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (93, (0, 2, 4)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (94, (0, 1, 3, 5, 7)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (95, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (96, (0, 1, 3, 4, 5, 7, 9, 10)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (97, (0, 1, 2, 5, 7, 9)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (98, (0, 1, 2, 3)),
+    ('POP', 'JUMP'): (99, (1,)),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (100, (0, 1, 2, 4, 7)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (101, (0, 1, 2)),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (102, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (103, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (104, (0, 1, 3)),
+    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (105, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (106, (0, 1, 3, 4, 5, 7)),
+    ('CALL_METHOD/2',): (107, (0,)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (108, (0, 1, 2, 3, 4)),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (109, (0, 1, 3)),
+    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (110, (0, 1, 3)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (111, (0, 1, 3)),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (113, (0, 2)),
+    ('ARRAY/2', 'EMIT'): (114, ()),
+    ('SLIDE/1',): (115, ()),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (116, (0, 1, 2, 4, 5, 7)),
+    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (117, (0, 2)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (130, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (131, (0, 1, 2, 3, 5)),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (132, (0, 1, 3, 5, 7)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (133, (0, 1, 3, 4, 6)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (135, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (136, (0, 1, 3, 5)),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (137, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (138, (0, 1, 2, 5)),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (139, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (140, (0, 1, 3, 4, 5, 8, 9, 11)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (141, (0, 1, 3)),
+    ('FILL', 'JUMP'): (142, (1,)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (143, (0, 1, 3)),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (144, (0, 1, 2)),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (146, (0, 1, 2)),
+    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (148, (0, 1, 2)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (149, (0, 1, 2, 3, 5, 6, 7)),
+    ('STORE', 'LOAD_OWN'): (150, (0, 1)),
+    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (155, (1, 2)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (167, (0, 1, 2, 3, 4, 5, 6, 7)),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (168, (0, 1, 2, 4, 5, 7, 11)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (169, (0, 2, 3, 4)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (170, (0, 1, 2, 3, 6, 8, 9)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (171, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'STORE'): (172, (0, 1)),
+    ('LOAD', 'CONST'): (173, (0, 1)),
+    ('CONST', 'STORE'): (175, (0, 1)),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (176, (1, 2, 3, 5, 6)),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (177, (0, 2, 3, 4, 7, 8, 10)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (179, (0, 1, 2, 3)),
+    ('CONST', 'CONST'): (180, (0, 1)),
+    ('CALL_BUILTIN/1',): (181, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (182, (0, 1)),
+    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (184, (0, 1, 3)),
+    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (185, (0, 1)),
+    ('LOAD', 'JUMP'): (186, (0, 1)),
+    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (187, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (189, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (190, (0, 1, 3, 4, 7, 8, 11)),
+    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (193, (0, 1, 2)),
+    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (194, (0, 1, 2)),
+    ('NEXT', 'STORE', 'CONST'): (195, (0, 1, 2)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (204, (0, 1, 3, 4)),
+    ('ADD_INT', 'STORE', 'JUMP'): (205, (1, 2)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (206, (0, 1, 2, 4, 5)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (207, (0, 1, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (208, (0, 1, 3, 4, 5, 7)),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (209, (0, 1, 2, 3, 6)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (210, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (211, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (212, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (213, (0, 1, 3, 4, 6)),
+    ('LOAD', 'SHARE'): (214, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST'): (216, (0, 1, 2, 3)),
+    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (218, (0, 1, 2, 3)),
+    ('CONST', 'RETURN'): (219, (0,)),
+    ('LOAD', 'CONST', 'MUL_INT'): (221, (0, 1)),
+    ('LOAD', 'CONST', 'SUB_INT'): (233, (0, 1)),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (234, (0, 1, 2, 3)),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (235, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (236, (0, 1, 2, 3, 4, 5)),
+    ('STORE', 'LOAD', 'CONST'): (237, (0, 1, 2)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (238, (0, 1, 3, 4, 5)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (239, (0, 1, 3)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (240, (0, 1, 3)),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (241, (0,)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (243, (0, 2)),
+    ('STORE', 'CONST', 'LOAD'): (244, (0, 1, 2)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (245, (0, 2, 3)),
+    ('POP', 'CONST', 'CONST'): (246, (1, 2)),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (250, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (262, (0, 1, 3)),
+    ('STORE', 'JUMP'): (263, (0, 1)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (264, (0, 1, 2, 4, 6)),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (265, (0, 1, 2, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (266, (0, 1, 3, 5)),
+    ('LOAD', 'STORE', 'LOAD'): (267, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (268, (0, 1, 2, 5, 6)),
+    ('NEXT', 'STORE', 'LOAD'): (269, (0, 1, 2)),
+    ('LOAD', 'OK', 'RETURN'): (270, (0,)),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (271, (0, 1, 3, 4, 5, 7)),
+    ('CONST', 'JUMP'): (272, (0, 1)),
+    ('LOAD', 'CALL_METHOD/0'): (273, (0, 1)),
+    ('LOAD', 'GET_FIELD'): (274, (0, 1)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (275, (2,)),
+    ('GET_ELEMENT', 'STORE', 'LOAD'): (276, (0, 1, 2)),
+    ('LOAD', 'CONST', 'CONST'): (279, (0, 1, 2)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (291, (0, 1, 2, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (292, (0, 1, 2, 4)),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (293, (1, 2, 4, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (294, (0, 1, 2, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (295, (0, 1, 3, 5)),
+    ('NEXT', 'SHARE', 'STORE'): (298, (0, 2)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (299, (0, 1)),
+    ('INDEX_ARRAY', 'GET_FIELD'): (300, (1,)),
+    ('CONST', 'SUB_INT'): (301, (0,)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (302, (0, 1, 2, 5, 7)),
+    ('CONCAT', 'STORE'): (156, (1,)),
+}
+LONGEST_RUN = 12
+
+# by the line of the loop that fails, how far before the next node the opcode stands that has failed
+BEHIND = {
+    1670: 1,
+    1671: 1,
+    1672: 1,
+    1673: 1,
+    1674: 1,
+    1683: 1,
+    1692: 9,
+    1701: 3,
+    1702: 1,
+    1703: 1,
+    1704: 1,
+    1710: 5,
+    1711: 3,
+    1712: 1,
+    1724: 6,
+    1725: 4,
+    1726: 4,
+    1727: 4,
+    1728: 4,
+    1738: 1,
+    1739: 1,
+    1740: 1,
+    1741: 1,
+    1746: 7,
+    1747: 4,
+    1748: 4,
+    1753: 1,
+    1754: 1,
+    1755: 1,
+    1762: 1,
+    1773: 7,
+    1774: 7,
+    1775: 4,
+    1776: 4,
+    1782: 2,
+    1792: 3,
+    1793: 3,
+    1794: 3,
+    1795: 3,
+    1796: 3,
+    1802: 2,
+    1808: 1,
+    1809: 1,
+    1810: 1,
+    1811: 1,
+    1816: 9,
+    1817: 7,
+    1818: 7,
+    1819: 7,
+    1820: 7,
+    1821: 3,
+    1822: 3,
+    1823: 3,
+    1824: 3,
+    1830: 1,
+    1831: 1,
+    1835: 7,
+    1836: 4,
+    1837: 4,
+    1842: 1,
+    1843: 1,
+    1844: 1,
+    1849: 1,
+    1850: 1,
+    1851: 1,
+    1852: 1,
+    1853: 1,
+    1854: 1,
+    1855: 1,
+    1863: 5,
+    1864: 3,
+    1865: 3,
+    1866: 3,
+    1867: 3,
+    1868: 1,
+    1869: 1,
+    1870: 1,
+    1875: 5,
+    1876: 3,
+    1877: 3,
+    1878: 3,
+    1879: 3,
+    1880: 3,
+    1881: 3,
+    1894: 4,
+    1895: 3,
+    1896: 3,
+    1897: 3,
+    1898: 2,
+    1899: 2,
+    1900: 2,
+    1901: 2,
+    1902: 2,
+    1903: 2,
+    1934: 3,
+    1935: 3,
+    1936: 3,
+    1937: 3,
+    1938: 3,
+    1944: 2,
+    1952: 7,
+    1953: 5,
+    1954: 5,
+    1955: 5,
+    1956: 4,
+    1957: 1,
+    1958: 1,
+    1959: 1,
+    1968: 2,
+    1969: 2,
+    1970: 2,
+    1971: 2,
+    1972: 2,
+    1973: 2,
+    1974: 2,
+    1981: 7,
+    1982: 7,
+    1983: 7,
+    1984: 7,
+    1985: 7,
+    1991: 6,
+    1992: 6,
+    1993: 5,
+    1994: 2,
+    1995: 2,
+    1996: 2,
+    1997: 2,
+    2010: 6,
+    2011: 4,
+    2012: 4,
+    2013: 4,
+    2014: 4,
+    2022: 3,
+    2023: 2,
+    2024: 2,
+    2035: 3,
+    2036: 3,
+    2037: 1,
+    2047: 1,
+    2048: 1,
+    2049: 1,
+    2050: 1,
+    2062: 6,
+    2063: 5,
+    2064: 4,
+    2065: 4,
+    2070: 1,
+    2071: 1,
+    2072: 1,
+    2073: 1,
+    2120: 2,
+    2121: 1,
+    2256: 5,
+    2257: 3,
+    2258: 3,
+    2259: 3,
+    2260: 3,
+    2261: 3,
+    2270: 3,
+    2281: 6,
+    2282: 5,
+    2283: 2,
+    2284: 2,
+    2285: 2,
+    2286: 1,
+    2303: 7,
+    2304: 5,
+    2305: 5,
+    2306: 5,
+    2307: 5,
+    2308: 3,
+    2309: 3,
+    2310: 3,
+    2320: 7,
+    2321: 5,
+    2322: 5,
+    2323: 5,
+    2324: 5,
+    2325: 3,
+    2326: 3,
+    2327: 3,
+    2328: 1,
+    2329: 1,
+    2330: 1,
+    2331: 1,
+    2336: 7,
+    2337: 4,
+    2338: 4,
+    2343: 1,
+    2344: 1,
+    2345: 1,
+    2346: 1,
+    2352: 7,
+    2353: 5,
+    2354: 5,
+    2355: 5,
+    2356: 4,
+    2357: 1,
+    2358: 1,
+    2359: 1,
+    2363: 5,
+    2364: 5,
+    2365: 5,
+    2366: 5,
+    2367: 5,
+    2373: 4,
+    2374: 1,
+    2375: 1,
+    2376: 1,
+    2377: 1,
+    2390: 1,
+    2391: 1,
+    2392: 1,
+    2398: 1,
+    2399: 1,
+    2448: 2,
+    2455: 2,
+    2456: 2,
+    2464: 4,
+    2465: 2,
+    2466: 2,
+    2467: 2,
+    2468: 1,
+    2477: 7,
+    2478: 7,
+    2479: 5,
+    2480: 4,
+    2481: 4,
+    2487: 1,
+    2488: 1,
+    2489: 1,
+    2527: 1,
+    2533: 7,
+    2534: 6,
+    2535: 3,
+    2536: 3,
+    2537: 3,
+    2538: 3,
+    2539: 2,
+    2540: 2,
+    2541: 2,
+    2542: 2,
+    2543: 2,
+    2544: 2,
+    2545: 2,
+    2570: 1,
+    2587: 4,
+    2588: 4,
+    2589: 4,
+    2590: 4,
+    2591: 4,
+    2597: 3,
+    2610: 2,
+    2611: 2,
+    2612: 2,
+    2613: 2,
+    2614: 2,
+    2615: 2,
+    2616: 2,
+    2629: 3,
+    2630: 3,
+    2631: 3,
+    2637: 3,
+    2638: 3,
+    2639: 1,
+    2718: 4,
+    2719: 4,
+    2720: 4,
+    2721: 4,
+    2722: 4,
+    2723: 4,
+    2724: 4,
+    2725: 2,
+    2726: 2,
+    2727: 2,
+    2737: 3,
+    2738: 2,
+    2752: 7,
+    2753: 5,
+    2754: 5,
+    2755: 5,
+    2756: 3,
+    2757: 3,
+    2758: 3,
+    2759: 3,
+    2769: 9,
+    2774: 11,
+    2775: 9,
+    2776: 9,
+    2777: 9,
+    2778: 9,
+    2779: 5,
+    2780: 5,
+    2781: 5,
+    2782: 5,
+    2783: 3,
+    2784: 3,
+    2785: 3,
+    2786: 2,
+    2787: 2,
+    2788: 2,
+    2789: 2,
+    2790: 2,
+    2791: 2,
+    2808: 9,
+    2809: 6,
+    2810: 6,
+    2811: 6,
+    2812: 5,
+    2813: 5,
+    2814: 5,
+    2815: 3,
+    2816: 3,
+    2817: 3,
+    2828: 7,
+    2829: 4,
+    2830: 4,
+    2831: 4,
+    2832: 4,
+    2833: 4,
+    2834: 4,
+    2835: 2,
+    2836: 2,
+    2837: 2,
+    2838: 2,
+    2839: 1,
+    2840: 1,
+    2841: 1,
+    2846: 2,
+    2847: 1,
+    2857: 5,
+    2858: 5,
+    2859: 5,
+    2860: 5,
+    2861: 5,
+    2867: 4,
+    2868: 2,
+    2876: 7,
+    2877: 4,
+    2878: 4,
+    2891: 3,
+    2901: 5,
+    2902: 4,
+    2903: 2,
+    2904: 2,
+    2905: 2,
+    2906: 2,
+    2907: 2,
+    2908: 2,
+    2909: 2,
+    2918: 3,
+    2919: 3,
+    2920: 3,
+    2921: 3,
+    2922: 3,
+    2949: 7,
+    2950: 4,
+    2951: 4,
+    2956: 1,
+    2957: 1,
+    2958: 1,
+    2959: 1,
+    2996: 2,
+    3007: 1,
+    3008: 1,
+    3017: 3,
+    3018: 1,
+    3019: 1,
+    3020: 1,
+    3025: 3,
+    3026: 1,
+    3057: 3,
+    3058: 1,
+    3059: 1,
+    3060: 1,
+    3090: 7,
+    3091: 7,
+    3092: 4,
+    3093: 4,
+    3094: 4,
+    3095: 4,
+    3123: 2,
+    3124: 1,
+    3228: 4,
+    3229: 2,
+    3230: 2,
+    3231: 2,
+    3232: 1,
+    3241: 5,
+    3242: 5,
+    3243: 5,
+    3244: 5,
+    3245: 5,
+    3251: 4,
+    3252: 1,
+    3253: 1,
+    3254: 1,
+    3255: 1,
+    3260: 7,
+    3266: 6,
+    3267: 4,
+    3268: 4,
+    3269: 4,
+    3270: 4,
+    3286: 5,
+    3287: 5,
+    3288: 2,
+    3294: 5,
+    3295: 3,
+    3296: 3,
+    3297: 3,
+    3298: 3,
+    3308: 8,
+    3309: 2,
+    3310: 2,
+    3311: 2,
+    3324: 5,
+    3325: 2,
+    3326: 2,
+    3327: 2,
+    3337: 3,
+    3338: 3,
+    3339: 3,
+    3345: 3,
+    3346: 3,
+    3347: 2,
+    3348: 2,
+    3349: 2,
+    3350: 2,
+    3351: 2,
+    3352: 2,
+    3360: 11,
+    3361: 9,
+    3362: 9,
+    3363: 9,
+    3364: 9,
+    3365: 3,
+    3366: 3,
+    3367: 3,
+    3368: 3,
+    3369: 3,
+    3370: 3,
+    3371: 3,
+    3372: 1,
+    3373: 1,
+    3374: 1,
+    3375: 1,
+    3376: 1,
+    3377: 1,
+    3378: 1,
+    3379: 1,
+    3380: 1,
+    3381: 1,
+    3382: 1,
+    3390: 3,
+    3391: 1,
+    3392: 1,
+    3393: 1,
+    3394: 1,
+    3399: 1,
+    3400: 1,
+    3410: 7,
+    3411: 6,
+    3412: 2,
+    3413: 2,
+    3427: 2,
+    3428: 2,
+    3429: 2,
+    3435: 2,
+    3436: 2,
+    3447: 5,
+    3448: 2,
+    3449: 2,
+    3450: 2,
+    3451: 2,
+    3452: 2,
+    3453: 2,
+    3468: 2,
+    3469: 2,
+    3476: 3,
+    3477: 3,
+    3478: 3,
+    3479: 3,
+    3480: 3,
+    3481: 3,
+    3482: 3,
+    3483: 1,
+    3484: 1,
+    3485: 1,
+    3486: 1,
+    3487: 1,
+    3488: 1,
+    3489: 1,
+    3490: 1,
+    3491: 1,
+    3492: 1,
+    3493: 1,
+    3502: 1,
+    3503: 1,
+    3535: 3,
+    3536: 2,
+    3537: 2,
+    3549: 1,
+    3550: 1,
+    3551: 1,
+    3552: 1,
+    3553: 1,
+    3554: 1,
+    3555: 1,
+    3556: 1,
+    3557: 1,
+    3615: 5,
+    3616: 2,
+    3617: 2,
+    3629: 2,
+    3630: 2,
+    3631: 2,
+    3632: 2,
+    3633: 2,
+    3634: 1,
+    3643: 5,
+    3644: 2,
+    3645: 2,
+    3646: 2,
+    3647: 1,
+    3648: 1,
+    3649: 1,
+    3650: 1,
+    3651: 1,
+    3652: 1,
+    3659: 5,
+    3660: 2,
+    3661: 2,
+    3670: 7,
+    3671: 5,
+    3672: 5,
+    3673: 5,
+    3674: 4,
+    3684: 6,
+    3685: 5,
+    3686: 5,
+    3691: 5,
+    3692: 5,
+    3693: 2,
+    3694: 2,
+    3695: 2,
+    3696: 2,
+    3697: 1,
+    3698: 1,
+    3699: 1,
+    3704: 3,
+    3705: 3,
+    3711: 5,
+    3712: 3,
+    3713: 3,
+    3714: 3,
+    3715: 3,
+    3716: 3,
+    3717: 1,
+    3718: 1,
+    3719: 1,
+    3726: 5,
+    3727: 3,
+    3728: 3,
+    3729: 3,
+    3730: 3,
+    3741: 6,
+    3742: 3,
+    3743: 3,
+    3748: 1,
+    3780: 3,
+    3781: 3,
+    3782: 3,
+    3783: 3,
+    3784: 3,
+    3790: 2,
+    3801: 3,
+    3802: 3,
+    3821: 2,
+    3887: 2,
+    3895: 3,
+    3896: 3,
+    3897: 3,
+    3898: 3,
+    3899: 3,
+    3905: 2,
+    3912: 3,
+    3921: 5,
+    3922: 3,
+    3923: 3,
+    3924: 3,
+    3925: 3,
+    3926: 3,
+    3934: 2,
+    3935: 2,
+    3940: 5,
+    3941: 3,
+    3942: 3,
+    3943: 3,
+    3944: 2,
+    3949: 4,
+    3950: 2,
+    3951: 2,
+    3952: 2,
+    3953: 2,
+    3954: 2,
+    3955: 1,
+    3962: 6,
+    3963: 6,
+    3964: 6,
+    3965: 6,
+    3966: 6,
+    3972: 5,
+    3989: 2,
+    3990: 2,
+    3991: 2,
+    3992: 1,
+    4011: 3,
+    4012: 3,
+    4013: 3,
+    4014: 3,
+    4015: 3,
+    4016: 3,
+    4017: 3,
+    4018: 1,
+    4019: 1,
+    4020: 1,
+    4024: 2,
+    4025: 2,
+    4032: 3,
+    4033: 3,
+    4034: 3,
+    4035: 3,
+    4036: 3,
+    4042: 2,
+    4043: 2,
+    4044: 1,
+    4049: 2,
+    4127: 2,
+    4128: 2,
+    4129: 2,
+    4135: 2,
+    4136: 2,
+    4164: 7,
+    4165: 6,
+    4166: 5,
+    4167: 5,
+    4172: 2,
+    4177: 5,
+    4178: 5,
+    4179: 5,
+    4180: 5,
+    4181: 5,
+    4187: 4,
+    4196: 11,
+    4197: 8,
+    4198: 8,
+    4199: 8,
+    4200: 8,
+    4201: 5,
+    4202: 5,
+    4203: 5,
+    4204: 5,
+    4205: 3,
+    4206: 3,
+    4207: 3,
+    4208: 3,
+    4209: 2,
+    4210: 2,
+    4211: 2,
+    4212: 2,
+    4213: 2,
+    4214: 1,
+    4215: 1,
+    4216: 1,
+    4221: 5,
+    4222: 5,
+    4223: 5,
+    4224: 5,
+    4225: 5,
+    4231: 4,
+    4232: 4,
+    4233: 3,
+    4243: 9,
+    4244: 5,
+    4245: 5,
+    4246: 5,
+    4247: 5,
+    4248: 5,
+    4249: 5,
+    4250: 4,
+    4251: 4,
+    4252: 4,
+    4253: 2,
+    4254: 2,
+    4255: 2,
+    4256: 1,
+    4257: 1,
+    4258: 1,
+    4259: 1,
+    4260: 1,
+    4261: 1,
+    4270: 1,
+    4274: 1,
+    4288: 1,
+    4295: 1,
+    4308: 2,
+    4323: 3,
+    4324: 2,
+    4325: 1,
+    4326: 1,
+    4336: 6,
+    4337: 6,
+    4338: 6,
+    4339: 6,
+    4340: 6,
+    4341: 5,
+    4342: 2,
+    4343: 2,
+    4344: 2,
+    4345: 1,
+    4353: 10,
+    4354: 9,
+    4355: 9,
+    4356: 9,
+    4357: 9,
+    4358: 3,
+    4359: 3,
+    4360: 3,
+    4361: 3,
+    4362: 3,
+    4363: 3,
+    4364: 3,
+    4365: 1,
+    4366: 1,
+    4367: 1,
+    4368: 1,
+    4369: 1,
+    4370: 1,
+    4371: 1,
+    4372: 1,
+    4373: 1,
+    4374: 1,
+    4375: 1,
+    4390: 3,
+    4391: 3,
+    4410: 5,
+    4411: 3,
+    4412: 3,
+    4413: 3,
+    4414: 3,
+    4415: 1,
+    4416: 1,
+    4417: 1,
+    4422: 1,
+    4423: 1,
+    4424: 1,
+    4425: 1,
+    4456: 1,
+    4466: 3,
+    4467: 2,
+    4468: 1,
+    4469: 1,
+    4470: 1,
+    4502: 11,
+    4516: 3,
+    4520: 3,
+    4521: 3,
+    4522: 1,
+    4531: 2,
+    4532: 2,
+    4533: 2,
+    4534: 2,
+    4535: 2,
+    4541: 1,
+    4591: 3,
+    4600: 1,
+    4601: 1,
+    4611: 6,
+    4612: 3,
+    4613: 3,
+    4614: 3,
+    4615: 3,
+    4616: 3,
+    4626: 6,
+    4627: 3,
+    4628: 3,
+    4629: 3,
+    4630: 3,
+    4631: 3,
+    4632: 2,
+    4633: 2,
+    4634: 2,
+    4635: 1,
+    4644: 5,
+    4645: 3,
+    4646: 3,
+    4647: 3,
+    4648: 3,
+    4657: 2,
+    4658: 1,
+    4663: 7,
+    4664: 6,
+    4665: 6,
+    4666: 6,
+    4667: 6,
+    4668: 6,
+    4669: 6,
+    4670: 4,
+    4671: 4,
+    4672: 4,
+    4673: 4,
+    4674: 4,
+    4675: 1,
+    4676: 1,
+    4677: 1,
+    4683: 2,
+    4684: 2,
+    4685: 2,
+    4686: 2,
+    4687: 2,
+    4693: 1,
+    4698: 1,
+    4706: 7,
+    4707: 5,
+    4708: 5,
+    4709: 5,
+    4710: 5,
+    4711: 5,
+    4712: 4,
+    4721: 1,
+    4733: 1,
+    4734: 1,
+    4742: 2,
+    4743: 1,
+    4748: 1,
+    4753: 1,
+    4798: 2,
+    4913: 3,
+    4914: 3,
+    4915: 3,
+    4916: 3,
+    4917: 3,
+    4923: 2,
+    4931: 4,
+    4940: 5,
+    4941: 2,
+    4942: 2,
+    4943: 2,
+    4944: 1,
+    4953: 5,
+    4954: 2,
+    4955: 2,
+    4956: 2,
+    4967: 5,
+    4968: 3,
+    4969: 3,
+    4970: 3,
+    4971: 3,
+    4989: 2,
+    4990: 2,
+    4991: 2,
+    4992: 2,
+    4993: 2,
+    4999: 1,
+    5000: 1,
+    5006: 3,
+    5007: 1,
+    5008: 1,
+    5009: 1,
+    5015: 1,
+    5016: 1,
+    5017: 1,
+    5018: 1,
+    5030: 7,
+    5031: 4,
+    5032: 4,
+    5033: 4,
+    5034: 3,
+    5035: 3,
+    5036: 3,
+    5037: 1,
+    5038: 1,
+    5039: 1,
 }
 
 
@@ -1083,11 +1654,7 @@ def run(machine, task):
     """Run `task` until it ends, suspends or emits; a panic leaves as Panic with the place noted on the task."""
     ins, locs, cells, code, tos = task.state
     st = task.stack
-    push = st.append
-    pop = st.pop
     frames = task.frames
-    push_frame = frames.append
-    pop_frame = frames.pop
     limit = machine.depth_limit - task.base
     debt = machine.debt
     fuel = machine.chunk()
@@ -1096,4156 +1663,1004 @@ def run(machine, task):
             op, arg, ins, near, far = ins
             if near is None:
                 if far is None:
-                    if op < 1:
-                        # JUMP
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
                     if op < 9:
+                        if op < 2:
+                            if op < 1:
+                                # NEXT STORE
+                                o0, o1 = arg
+                                for value in tos:
+                                    break
+                                else:
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                locs[o1] = value
+                                continue
+                            # LOAD CALL_BUILTIN/2
+                            o0, o1 = arg
+                            value = o1[0](tos, locs[o0])
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op < 4:
+                            if op < 3:
+                                # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
+                                o0, o1, o3, o4, o7, o9 = arg
+                                if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
+                                    ins, cost = o9
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD LOAD SUB_INT STORE
+                            o0, o1, o3 = arg
+                            r = locs[o0] - locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
+                            continue
                         if op >= 7:
                             if op < 8:
-                                # STORE__LOAD__CONST
-                                o0, o1, o2 = arg
-                                locs[o0] = tos
-                                push(locs[o1])
-                                tos = o2
-                                continue
-                            # LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            if not (v3 < locs[o3]):
+                                # LOAD GET_ELEMENT STORE LOAD STORE JUMP
+                                o0, o1, o2, o3, o4, o5 = arg
+                                locs[o2] = locs[o0][o1]
+                                locs[o4] = locs[o3]
                                 ins, cost = o5
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            # LOAD
+                            st.append(tos)
+                            tos = locs[arg]
                             continue
-                        if op < 2:
-                            # LOAD__LOAD__SUB_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0] - locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            locs[o3] = v1
+                        if op < 5:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            if not getattr(items[index], o3) > o4:
+                                ins, cost = o6
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             continue
-                        if op < 4:
-                            if op >= 3:
-                                # DUP__IS_ABSENT__JUMP_UNLESS
-                                o2, = arg
-                                if not (tos is None or tos is NONE_VALUE):
+                        if op < 6:
+                            # ADD_INT RETURN
+                            a = st.pop()
+                            r = a + tos
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            tos = r
+                            continue
+                        # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] != locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        r = locs[o4] + o5
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r
+                        continue
+                    if op < 21:
+                        if op >= 19:
+                            if op < 20:
+                                # LOAD LOAD
+                                o0, o1 = arg
+                                st.append(tos)
+                                st.append(locs[o0])
+                                tos = locs[o1]
+                                continue
+                            # INT
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        if op >= 18:
+                            # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
+                            o0, o1, o3, o4, o7 = arg
+                            locs[o0] = tos
+                            if not type(locs[o1]) is Ok:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o4]
+                            ins, cost2 = o7
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if op >= 16:
+                            if op < 17:
+                                # NEXT STORE CONST CONST
+                                o0, o1, o2, o3 = arg
+                                for value in tos:
+                                    break
+                                else:
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                locs[o1] = value
+                                st.append(tos)
+                                st.append(o2)
+                                tos = o3
+                                continue
+                            # CALL_BUILTIN/2 POP
+                            value = st.pop()
+                            value2 = arg[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = st.pop()
+                            continue
+                        if op >= 15:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
+                            o0, o1, o3, o4, o5, o7, o9 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            index2 = locs[o5]
+                            items2 = locs[o4].items
+                            if not 0 <= index2 < len(items2):
+                                index_out_of_range(index2, len(items2))
+                            locs[o9] = getattr(items[index], o3) - getattr(items2[index2], o7) + -0.0
+                            continue
+                        if op >= 13:
+                            if op < 14:
+                                # STORE LOAD
+                                o0, o1 = arg
+                                locs[o0] = tos
+                                tos = locs[o1]
+                                continue
+                            # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] == o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            r = locs[o4] + o5
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r
+                            continue
+                        if op < 10:
+                            # LOAD_OWN CALL_BUILTIN/2
+                            o0, o1 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o1[0](tos, value)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        if op >= 12:
+                            # CONST LOAD MUL_INT CONST ADD_INT STORE
+                            o0, o1, o3, o5 = arg
+                            b = locs[o1]
+                            r = o0 * b if o0 < b else o0 * b
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            r2 = r + o3
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r2
+                            continue
+                        if op >= 11:
+                            # LOAD LOAD DIV_INT LOAD LOAD REM_INT
+                            o0, o1, o3, o4 = arg
+                            a = locs[o0]
+                            b = locs[o1]
+                            if a >= 0 and b > 0:
+                                value = a // b
+                            else:
+                                value = int_div(a, b)
+                            a2 = locs[o3]
+                            b2 = locs[o4]
+                            if a2 >= 0 and b2 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = a2 % b2
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(a2, b2)
+                            continue
+                        # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
+                        o0, o2, o3 = arg
+                        r = tos + o0
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o2]
+                        try:
+                            if value.shared:
+                                locs[o2] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o3]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value.items[index] = r
+                        else:
+                            write_element(value, index, r)
+                        tos = st.pop()
+                        continue
+                    if op < 29:
+                        if op >= 26:
+                            if op < 27:
+                                # CALL_BUILTIN/2
+                                value = st.pop()
+                                value2 = arg[0](value, tos)
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value2
+                                continue
+                            if op < 28:
+                                # CONST REM_INT
+                                if tos >= 0 and arg > 0:
+                                    tos = tos % arg
+                                    continue
+                                tos = int_rem(tos, arg)
+                                continue
+                            # GT_INT
+                            a = st.pop()
+                            tos = a > tos
+                            continue
+                        if op < 22:
+                            # NEXT STORE CONST LOAD
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(o2)
+                            tos = locs[o3]
+                            continue
+                        if op < 24:
+                            if op < 23:
+                                # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
+                                o0, o1, o3, o4, o5, o7 = arg
+                                r = locs[o0] + o1
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                locs[o3] = r
+                                r2 = locs[o4] - o5
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('-')
+                                locs[o7] = r2
+                                continue
+                            # SHARE
+                            if type(tos) not in PLAIN:
+                                share(tos)
+                            continue
+                        if op < 25:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2
+                            o0, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
+                        o0, o2, o3, o4, o6 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value
+                        value2 = locs[o3]
+                        value3 = locs[o4]
+                        if type(value3) not in PLAIN:
+                            share(value3)
+                        value4 = locs[o6]
+                        if type(value4) not in PLAIN:
+                            share(value4)
+                        st.append(tos)
+                        st.append(value2)
+                        st.append(value3)
+                        tos = value4
+                        continue
+                    if op < 37:
+                        if op >= 35:
+                            if op < 36:
+                                # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                                o0, o1, o3, o4, o6 = arg
+                                index = locs[o1]
+                                items = locs[o0].items
+                                if not 0 <= index < len(items):
+                                    index_out_of_range(index, len(items))
+                                locs[o6] = getattr(items[index], o3) * 1.0 * locs[o4]
+                                continue
+                            # POP CONST
+                            tos = arg
+                            continue
+                        if op >= 34:
+                            # IS_ERR JUMP_UNLESS LOAD UNWRAP
+                            o1, o2 = arg
+                            if not type(tos) is Err:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o2]
+                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                            continue
+                        if op >= 33:
+                            # STORE LOAD STORE JUMP
+                            o0, o1, o2, o3 = arg
+                            locs[o0] = tos
+                            locs[o2] = locs[o1]
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if op < 31:
+                            if op >= 30:
+                                # NEXT SHARE
+                                for value in tos:
+                                    break
+                                else:
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                if type(value) not in PLAIN:
+                                    share(value)
+                                st.append(tos)
+                                tos = value
+                                continue
+                            # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
+                            o0, o1, o2, o3, o4, o6 = arg
+                            value = locs[o0]
+                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            a = locs[o3]
+                            r = a * o4 if a < o4 else a * o4
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            ins, cost2 = o6
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = r
+                            continue
+                        if op < 32:
+                            # LOAD RETURN
+                            value = locs[arg]
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # CALL_METHOD/0
+                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                        value = entry(machine, task, tos, arg, [])
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value
+                        continue
+                    if op < 41:
+                        if op < 39:
+                            if op < 38:
+                                # DUP IS JUMP_UNLESS
+                                o1, o2 = arg
+                                value = matches(tos, o1)
+                                if value is False:
                                     ins, cost = o2
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     continue
+                                if value is not True:
+                                    raise not_bool(value)
                                 continue
-                            # LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD
-                            o0, o1, o2, o3, o6, o8, o9 = arg
-                            v1 = locs[o2]
-                            if v1 >= 0 and o3 > 0:
-                                v2 = v1 % o3
-                            else:
-                                try:
-                                    v2 = int_rem(v1, o3)
-                                except BaseException:
-                                    ins = node_before(code, ins, 5)
-                                    raise
-                            v3 = getattr(locs[o0], o1) + v2
-                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                                ins = node_before(code, ins, 4)
-                                overflow('+')
-                            v4 = v3 - o6
-                            if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                                ins = node_before(code, ins, 2)
-                                overflow('-')
-                            v5 = locs[o8]
-                            try:
-                                if v5.shared:
-                                    v5 = own(v5)
-                                    locs[o8] = v5
-                            except AttributeError:
-                                pass
-                            if not isinstance(v5, Struct):
-                                raise Panic("P007", "expected a struct in a field assignment")
-                            setattr(v5, o9, v4)
+                            # EQ_INT
+                            a = st.pop()
+                            tos = a == tos
                             continue
-                        if op < 5:
-                            # NEXT__STORE__LOAD__CONST__LOAD__CONST
-                            o0, o1, o2, o3, o4, o5 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            push(tos)
-                            push(locs[o2])
-                            push(o3)
-                            push(locs[o4])
-                            tos = o5
+                        if op < 40:
+                            # ARRAY/2
+                            value = st.pop()
+                            tos = Array([value, tos])
                             continue
-                        if op < 6:
-                            # LOAD__STORE
-                            o0, o1 = arg
-                            locs[o1] = locs[o0]
-                            continue
-                        # CONST__CONST__CONST__CALL_METHOD
-                        c0, c1, c2, arg = arg
-                        if arg.argc == 2:
-                            push(tos)
-                            new = [c1, c2]
-                            tos = c0
-                        elif arg.argc == 3:
-                            new = [c0, c1, c2]
-                        else:
-                            push(tos)
-                            push(c0)
-                            push(c1)
-                            tos = c2
-                            n = arg.argc
-                            if n == 1:
-                                new = [tos]
-                                tos = pop()
-                            elif n:
-                                push(tos)
-                                new = st[-n:]
-                                del st[-n:]
-                                tos = pop()
-                            else:
-                                new = []
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 15:
-                        if op >= 13:
-                            if op < 14:
-                                # LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN
-                                o0, o1, o3 = arg
-                                v1 = locs[o0]
-                                if v1 >= 0 and o1 > 0:
-                                    v2 = v1 % o1
-                                else:
-                                    v2 = int_rem(v1, o1)
-                                push(tos)
-                                tos = (v2 == o3)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            # NEXT__STORE__LOAD
-                            o0, o1, o2 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            push(tos)
-                            tos = locs[o2]
-                            continue
-                        if op < 10:
-                            # LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF
-                            o0, o1, o2, o5 = arg
-                            v1 = locs[o1] + locs[o2]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            if (locs[o0] == v1):
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 11:
-                            # LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] + locs[o5]
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('+')
-                            locs[o7] = v2
-                            continue
-                        if op >= 12:
-                            # JUMP_UNLESS__LOAD
-                            o0, o1 = arg
-                            if tos is False:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = locs[o1]
-                            continue
-                        # LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP
-                        o0, o1, o2, o5, o6 = arg
-                        v1 = locs[o2]
-                        v2 = locs[o1]
-                        v3 = v2 * v1 if v2 < v1 else v2 * v1
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('*')
-                        v4 = locs[o0] + v3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 17:
-                        if op < 16:
-                            # LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not (locs[o0] >= o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if not (locs[o4] <= o5):
-                                ins, cost = o7
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] <= locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 22:
-                        if op >= 20:
-                            if op < 21:
-                                # NEXT__SHARE__STORE
-                                o0, o2 = arg
-                                for v1 in tos:
-                                    break
-                                else:
-                                    tos = pop()
-                                    ins, cost = o0
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                if type(v1) not in PLAIN:
-                                    share(v1)
-                                locs[o2] = v1
-                                continue
-                            # POP__JUMP
-                            o1, = arg
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 18:
-                            # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
-                            o0, o1, o2, o3 = arg
-                            v1 = locs[o0]
-                            if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            push(tos)
-                            tos = locs[o3]
-                            continue
-                        if op >= 19:
-                            # RETURN_RESULT
-                            if type(tos) is Err:
-                                marked(tos, arg)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # LOAD_OWN__SWAP__CALL_BUILTIN__POP
-                        owner, (body, n) = arg
-                        object = locs[owner]
-                        try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if n == 1:
-                            body(tos)
-                            tos = object
-                        elif n == 2:
-                            body(object, tos)
-                            tos = pop()
-                        else:
-                            push(object)
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            body(*new)
-                            tos = pop()
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 23:
-                        # VARIANT
-                        push(tos)
-                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
-                        continue
-                    if op < 26:
-                        if op < 24:
-                            # CONST__SUB_INT
-                            o0, = arg
-                            v1 = tos - o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            tos = v1
-                            continue
-                        if op < 25:
-                            # POP
-                            tos = pop()
-                            continue
-                        # DUP
-                        push(tos)
-                        continue
-                    if op < 28:
-                        if op < 27:
-                            # GET_MEMBER
-                            tos = get_member(tos, arg)
-                            continue
-                        # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
-                        o0, o1, o2, o3, o5 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        v2 = locs[o2] + o3
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        push(v2)
-                        tos = locs[o5]
-                        continue
-                    if op >= 30:
-                        if op < 31:
-                            # SOME
-                            tos = Some(tos)
-                            continue
-                        if op < 32:
-                            # CONST__EQ_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos == o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # EQ
-                        a = pop()
-                        tos = equal(a, tos)
-                        continue
-                    if op >= 29:
-                        # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
-                        o0, o1, o3, o4, o6 = arg
-                        locs[o0] = tos
-                        if not (type(locs[o1]) is Some):
-                            tos = pop()
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4]
-                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
-                        locs[o6] = v2
-                        tos = pop()
-                        continue
-                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
-                    o0, o1, o2, o4, o7 = arg
-                    v1 = locs[o1] + locs[o2]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 4)
-                        overflow('+')
-                    if v1 >= 0 and o4 > 0:
-                        v2 = v1 // o4
-                    else:
-                        try:
-                            v2 = int_div(v1, o4)
-                        except BaseException:
-                            ins = node_before(code, ins, 2)
-                            raise
-                    v3 = locs[o0].items
-                    if v2 < 0:
-                        index_out_of_range(v2, len(v3))
-                    try:
-                        v4 = v3[v2]
-                    except IndexError:
-                        index_out_of_range(v2, len(v3))
-                    locs[o7] = v4
-                    continue
-                if far:
-                    if op < 34:
-                        # NEXT__STORE
-                        o0, o1 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        continue
-                    if op < 36:
-                        if op < 35:
-                            # RETURN
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS
-                        o0, o1, o3, o4, o7, o9 = arg
-                        if not (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) <= o7):
-                            ins, cost = o9
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 42:
-                        if op >= 39:
-                            if op < 40:
-                                # NEXT
-                                for value in tos:
-                                    push(tos)
-                                    tos = value
-                                    break
-                                else:
-                                    tos = pop()
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                continue
-                            if op < 41:
-                                # LOAD__CONST
-                                o0, o1 = arg
-                                push(tos)
-                                push(locs[o0])
-                                tos = o1
-                                continue
-                            # LOAD__STORE__LOAD
-                            o0, o1, o2 = arg
-                            locs[o1] = locs[o0]
-                            push(tos)
-                            tos = locs[o2]
-                            continue
-                        if op < 37:
-                            # LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD
-                            o0, o1, o2, o4, o5 = arg
-                            v1 = getattr(locs[o0], o1) + o2
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 2)
-                                overflow('+')
-                            v2 = locs[o4]
-                            try:
-                                if v2.shared:
-                                    v2 = own(v2)
-                                    locs[o4] = v2
-                            except AttributeError:
-                                pass
-                            if not isinstance(v2, Struct):
-                                raise Panic("P007", "expected a struct in a field assignment")
-                            setattr(v2, o5, v1)
-                            continue
-                        if op < 38:
-                            # UNWRAP
-                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                            continue
-                        # CONST__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE
-                        o0, o1, o2, o4, o5, o7 = arg
-                        v1 = locs[o1]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o1] = v1
-                        except AttributeError:
-                            pass
-                        v2 = locs[o2]
-                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                            v1.items[v2] = o0
-                        else:
-                            try:
-                                write_element(v1, v2, o0)
-                            except BaseException:
-                                ins = node_before(code, ins, 4)
-                                raise
-                        v3 = locs[o4] + locs[o5]
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            overflow('+')
-                        locs[o7] = v3
-                        continue
-                    if op < 44:
-                        if op < 43:
-                            # LOAD__CONST__EQ_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] == o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD__IS_VARIANT__JUMP_UNLESS
-                        o0, o1, o2 = arg
-                        v1 = locs[o0]
-                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 45:
-                        # LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] == o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4] + o5
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o7] = v1
+                        # OK
+                        tos = Ok(tos)
                         continue
                     if op < 46:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        if not (v3 <= o3):
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 49:
-                        if op >= 48:
-                            # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] - o5
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('-')
-                            locs[o7] = v2
-                            continue
-                        if op < 47:
-                            # STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP
-                            o0, o1, o2, o3, o4, o5, o7 = arg
-                            locs[o0] = tos
-                            v1 = locs[o1]
-                            if not (type(v1) is EnumValue and v1.decl is o2.decl and v1.variant == o2.variant):
-                                tos = pop()
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                        if op < 43:
+                            if op < 42:
+                                # MODEL
+                                st.append(tos)
+                                tos = arg
                                 continue
-                            v2 = locs[o4] + locs[o5]
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('+')
-                            tos = v2
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            # LENGTH
+                            tos = length(tos)
                             continue
-                        # ENTER
-                        arg.hits += 1
-                        if arg.hits > machine.calls_before:
-                            push(tos)
-                            machine.fuel, fuel = fuel, 0
-                            value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
-                            machine.fuel, fuel = 0, machine.fuel
-                            if value is False:
-                                tos = pop()
-                            elif value is None:
-                                ins, locs, cells, code, tos = task.state
-                                if machine.raised is not None:
-                                    raise machine.take_raised()
-                            else:
-                                tos = value[0]
-                                ins, locs, cells, code = pop_frame()
+                        if op < 44:
+                            # SET_FIELD
+                            value = st.pop()
+                            if not isinstance(tos, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(tos, arg, value)
+                            tos = st.pop()
+                            continue
+                        if op < 45:
+                            # GET_ERROR
+                            tos = get_error_member(tos, arg)
+                            continue
+                        # LEDGER
+                        st.append(tos)
+                        tos = arg
                         continue
-                    if op < 51:
-                        if op < 50:
-                            # LOAD__LOAD__ADD_INT__RETURN
-                            o0, o1 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # JUMP_IF
-                        if tos is False:
-                            tos = pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 53:
-                        if op < 52:
-                            # JUMP_UNLESS__LOAD__CONST
-                            o0, o1, o2 = arg
-                            if tos is False:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                    if op >= 52:
+                        if op < 54:
+                            if op < 53:
+                                # SET_ELEMENT
+                                value = st.pop()
+                                tos = with_element(tos, arg, value)
                                 continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            push(locs[o1])
-                            tos = o2
+                            # TRY_CAST
+                            tos = try_cast(tos, arg)
                             continue
-                        # IS
-                        tos = matches(tos, arg)
-                        continue
-                    if op < 54:
-                        # LOAD__GET_FIELD
-                        o0, o1 = arg
-                        push(tos)
-                        tos = getattr(locs[o0], o1)
-                        continue
-                    if op < 55:
-                        # LOAD_OWN__SET_FIELD
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
-                        except AttributeError:
-                            pass
-                        if not isinstance(v1, Struct):
-                            raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(v1, o1, tos)
-                        tos = pop()
-                        continue
-                    if op < 56:
-                        # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
-                        o1, o2, o3, o4, o6 = arg
-                        v1 = locs[o3] + o4
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        v2 = locs[o6]
-                        if type(v2) not in PLAIN:
-                            share(v2)
-                        push(locs[o1])
-                        push(locs[o2])
-                        push(v1)
-                        tos = v2
-                        continue
-                    # LINK
-                    ins = arg.home.link(arg)
-                    fuel -= arg.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 61:
-                    if op >= 59:
-                        if op < 60:
-                            # TUPLE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = tuple(new)
+                        if op < 55:
+                            # REM
+                            a = st.pop()
+                            tos = rem(a, tos)
                             continue
-                        # LOAD_OWN
-                        push(tos)
-                        value = locs[arg]
-                        try:
-                            if value.shared:
-                                locs[arg] = value = own(value)
-                        except AttributeError:
-                            pass
-                        tos = value
+                        # LE
+                        a = st.pop()
+                        tos = less_equal(a, tos)
                         continue
-                    if op >= 58:
-                        # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o2, o3, o5 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op >= 50:
+                        if op < 51:
+                            # ERR_FROM
+                            failed = st.pop()
+                            tos = Err(tos, failed.way if type(failed) is Err else ())
                             continue
-                        locs[o1] = v1
-                        v2 = locs[o3]
-                        v3 = locs[o2].items
-                        if v2 < 0:
-                            index_out_of_range(v2, len(v3))
-                        try:
-                            v4 = v3[v2]
-                        except IndexError:
-                            index_out_of_range(v2, len(v3))
-                        locs[o5] = v4
-                        continue
-                    # CALL
-                    callee = arg
-                    n = callee.argc
-                    if n == 1:
-                        new = [tos]
-                        tos = pop()
-                    elif n:
-                        push(tos)
-                        new = st[-n:]
-                        del st[-n:]
-                        tos = pop()
-                    else:
-                        new = []
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                    continue
-                if op < 63:
-                    if op < 62:
-                        # LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o1, o2, o4, o6 = arg
-                        v1 = getattr(locs[o0], o1)
-                        if v1 >= 0 and o2 > 0:
-                            v2 = v1 % o2
-                        else:
-                            v2 = int_rem(v1, o2)
-                        if not (v2 == o4):
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # CONCAT
-                    a = pop()
-                    tos = concat(a, tos)
-                    continue
-                if op < 64:
-                    # POP__LOAD__CONST__ADD_INT__STORE__JUMP
-                    o1, o2, o4, o5 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o4] = v1
-                    tos = pop()
-                    ins, cost = o5
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 66:
-                    if op < 65:
-                        # LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP
-                        o0, o1, o2, o3, o4, o5 = arg
-                        locs[o2] = locs[o0][o1]
-                        locs[o4] = locs[o3]
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
-                    continue
-                if op < 70:
-                    if op < 68:
-                        if op >= 67:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * 1.0 * tos
-                            continue
-                        # CALL_METHOD
-                        n = arg.argc
-                        if n == 1:
-                            new = [tos]
-                            tos = pop()
-                        elif n:
-                            push(tos)
-                            new = st[-n:]
-                            del st[-n:]
-                            tos = pop()
-                        else:
-                            new = []
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, new)
+                        # RACE
+                        st.append(tos)
+                        tasks = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.race(task, tasks)
                         if value is SUSPENDED:
-                            tos = pop()
+                            tos = st.pop()
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
                         tos = value
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
                         continue
-                    if op < 69:
-                        # STORE__LOAD
-                        o0, o1 = arg
-                        locs[o0] = tos
-                        tos = locs[o1]
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE
-                    o0, o1, o3, o4, o5, o7, o9 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 7)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 7)
-                        index_out_of_range(v1, len(v2))
-                    v4 = locs[o5]
-                    v5 = locs[o4].items
-                    if v4 < 0:
-                        index_out_of_range(v4, len(v5))
-                    try:
-                        v6 = v5[v4]
-                    except IndexError:
-                        index_out_of_range(v4, len(v5))
-                    locs[o9] = (getattr(v3, o3) - getattr(v6, o7) + -0.0)
-                    continue
-                if op < 72:
-                    if op < 71:
-                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
-                        o0, o1, o3 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        push(tos)
-                        tos = getattr(v3, o3)
-                        continue
-                    # CONST__CONST
-                    o0, o1 = arg
-                    push(tos)
-                    push(o0)
-                    tos = o1
-                    continue
-                if op < 73:
-                    # JUMP_UNLESS
-                    if tos is True:
-                        tos = pop()
-                        continue
-                    if tos is not False:
-                        raise not_bool(tos)
-                    tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 75:
-                    if op < 74:
-                        # LOAD__LOAD__INDEX_ARRAY
-                        o0, o1 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        push(tos)
-                        tos = v3
-                        continue
-                    # LOAD__LOAD__LOAD
-                    o0, o1, o2 = arg
-                    push(tos)
-                    push(locs[o0])
-                    push(locs[o1])
-                    tos = locs[o2]
-                    continue
-                if op < 77:
-                    if op < 76:
-                        # LOAD__LOAD
-                        o0, o1 = arg
-                        push(tos)
-                        push(locs[o0])
-                        tos = locs[o1]
-                        continue
-                    # LOAD__CONST__CONST
-                    o0, o1, o2 = arg
-                    push(tos)
-                    push(locs[o0])
-                    push(o1)
-                    tos = o2
-                    continue
-                if op >= 80:
-                    if op < 81:
-                        # ARRAY
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Array(new)
-                        continue
-                    # GT_INT__JUMP_UNLESS
-                    o1, = arg
-                    v1 = pop()
-                    if not (v1 > tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op >= 78:
-                    if op < 79:
-                        # LOAD_OWN__LOAD
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
-                        except AttributeError:
-                            pass
-                        push(tos)
-                        push(v1)
-                        tos = locs[o1]
-                        continue
-                    # SHARE__STORE
-                    o1, = arg
-                    if type(tos) not in PLAIN:
-                        share(tos)
-                    locs[o1] = tos
-                    tos = pop()
-                    continue
-                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
-                o0, o1, o2, o3, o5, o6, o7 = arg
-                if tos is False:
-                    tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if tos is not True:
-                    ins = node_before(code, ins, 7)
-                    raise not_bool(tos)
-                v1 = pop()
-                locs[o1] = v1
-                v2 = locs[o2] + o3
-                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                    overflow('+')
-                locs[o5] = v2
-                push(locs[o6])
-                tos = locs[o7]
-                continue
-            if near:
-                if far is None:
-                    if op < 83:
-                        # CALL_BUILTIN
-                        body, n = arg
-                        if n == 1:
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(pop(), tos)
-                        else:
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 89:
-                        if op < 84:
-                            # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] < locs[o1]):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 85:
-                            # LOAD__CALL_BUILTIN
-                            slot, (body, n) = arg
-                            if n == 1:
-                                push(tos)
-                                tos = body(locs[slot])
-                            elif n == 2:
-                                tos = body(tos, locs[slot])
-                            else:
-                                push(tos)
-                                tos = locs[slot]
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                tos = body(*new)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            continue
-                        if op < 86:
-                            # NEXT__STORE__LOAD__STORE
-                            o0, o1, o2, o3 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            locs[o3] = locs[o2]
-                            continue
-                        if op >= 88:
-                            # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE
-                            o0, o1, o3, o4, o5 = arg
-                            if not (locs[o0] <= locs[o1]):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o5] = locs[o4]
-                            continue
-                        if op < 87:
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
-                                continue
-                            if tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
-                                    ins, locs, cells, code = pop_frame()
-                                    continue
-                                tos = Err(missing_value())
-                            elif kind is not Err:
-                                raise not_fallible(tos)
-                            target, cost, drop, _, here = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                here = tos.way + here
-                                tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            tos = handled(tos, here)
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN
-                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 9)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 9)
-                            index_out_of_range(v1, len(v2))
-                        v4 = locs[o5]
-                        v5 = locs[o4].items
-                        if v4 < 0:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v4, len(v5))
-                        try:
-                            v6 = v5[v4]
-                        except IndexError:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v4, len(v5))
-                        v7 = getattr(v3, o3) + getattr(v6, o7)
-                        if (v7 > 0x3FFFFFFF or v7 < -0x3FFFFFFF) and not INT_MIN <= v7 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('+')
-                        v8 = locs[o9]
-                        try:
-                            if v8.shared:
-                                v8 = own(v8)
-                                locs[o9] = v8
-                        except AttributeError:
-                            pass
-                        v9 = locs[o10]
-                        if type(v8) is Array and type(v9) is int and 0 <= v9 < len(v8.items):
-                            v10 = v8.items[v9]
-                        else:
-                            v10 = index_place(v8, v9)
-                        try:
-                            if v10.shared:
-                                v10 = own(v10)
-                                v8.items[v9 if type(v8) is Array else key_of(v9)] = v10
-                        except AttributeError:
-                            pass
-                        push(tos)
-                        push(v7)
-                        tos = v10
-                        continue
-                    if op < 94:
-                        if op >= 93:
-                            # CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE
-                            o0, o1, o3, o5 = arg
-                            v1 = locs[o1]
-                            v2 = o0 * v1 if o0 < v1 else o0 * v1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                ins = node_before(code, ins, 3)
-                                overflow('*')
-                            v3 = v2 + o3
-                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                                overflow('+')
-                            locs[o5] = v3
-                            continue
-                        if op < 91:
-                            if op >= 90:
-                                # LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS
-                                o0, o1, o3, o5 = arg
-                                v1 = locs[o1]
-                                v2 = locs[o0].items
-                                if v1 < 0:
-                                    index_out_of_range(v1, len(v2))
-                                try:
-                                    v3 = v2[v1]
-                                except IndexError:
-                                    index_out_of_range(v1, len(v2))
-                                if not (v3 > locs[o3]):
-                                    ins, cost = o5
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # CONST__CONST__CALL_METHOD
-                            c0, c1, arg = arg
-                            if arg.argc == 1:
-                                push(tos)
-                                new = [c1]
-                                tos = c0
-                            elif arg.argc == 2:
-                                new = [c0, c1]
-                            else:
-                                push(tos)
-                                push(c0)
-                                tos = c1
-                                n = arg.argc
-                                if n == 1:
-                                    new = [tos]
-                                    tos = pop()
-                                elif n:
-                                    push(tos)
-                                    new = st[-n:]
-                                    del st[-n:]
-                                    tos = pop()
-                                else:
-                                    new = []
-                            entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                            value = entry(machine, task, tos, arg, new)
-                            if value is SUSPENDED:
-                                tos = pop()
+                    if op >= 48:
+                        if op < 49:
+                            # SETTLE
+                            outcome = machine.settle(task, tos, len(frames))
+                            if outcome is SUSPENDED:
+                                tos = st.pop()
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            if type(value) is Invoke:
-                                tos = pop()
-                                callee = value.code
-                                new = value.arguments
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                push_frame((ins, locs, cells, code))
-                                code = callee
-                                ins = code.entry
-                                fuel -= code.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = new + code.blank if code.blank else new
-                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                continue
-                            tos = value
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            continue
-                        if op < 92:
-                            # CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE
-                            o0, o1, o2, o3, o6 = arg
-                            if o0 is False:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if o0 is not True:
-                                ins = node_before(code, ins, 5)
-                                raise not_bool(o0)
-                            v1 = locs[o3]
-                            v2 = locs[o2].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            if type(v3) not in PLAIN:
-                                share(v3)
-                            locs[o6] = v3
-                            continue
-                        # LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE
-                        o0, o1, o2, o4, o7 = arg
-                        v1 = locs[o1]
-                        if v1 >= 0 and o2 > 0:
-                            v2 = v1 // o2
-                        else:
-                            try:
-                                v2 = int_div(v1, o2)
-                            except BaseException:
-                                ins = node_before(code, ins, 4)
-                                raise
-                        if v2 >= 0 and o4 > 0:
-                            v3 = v2 % o4
-                        else:
-                            try:
-                                v3 = int_rem(v2, o4)
-                            except BaseException:
-                                ins = node_before(code, ins, 2)
-                                raise
-                        v4 = locs[o0].items
-                        if v3 < 0:
-                            index_out_of_range(v3, len(v4))
-                        try:
-                            v5 = v4[v3]
-                        except IndexError:
-                            index_out_of_range(v3, len(v4))
-                        locs[o7] = v5
-                        continue
-                    if op < 95:
-                        # NEXT__STORE__CONST__STORE__CONST__LOAD
-                        o0, o1, o2, o3, o4, o5 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        locs[o3] = o2
-                        push(tos)
-                        push(o4)
-                        tos = locs[o5]
-                        continue
-                    if op < 96:
-                        # CONST__MUL_INT__OK__RETURN
-                        o0, = arg
-                        v1 = tos * o0 if tos < o0 else tos * o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        v2 = Ok(v1)
-                        tos = v2
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 98:
-                        if op < 97:
-                            # CALL_BUILTIN__POP
-                            (body, n), = arg
-                            if n == 1:
-                                body(tos)
-                            elif n == 2:
-                                body(pop(), tos)
-                            else:
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                body(*new)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = pop()
-                            continue
-                        # ADD_FLOAT
-                        a = pop()
-                        tos = a + tos + -0.0
-                        continue
-                    if op < 101:
-                        if op < 99:
-                            # INT
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 100:
-                            # LOAD_CELL__CONST__ADD_INT__STORE_CELL
-                            o0, o1, o3 = arg
-                            v1 = cells[o0].value + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            cells[o3].value = v1
-                            continue
-                        # CONST__REM_INT
-                        o0, = arg
-                        if tos >= 0 and o0 > 0:
-                            v1 = tos % o0
-                        else:
-                            v1 = int_rem(tos, o0)
-                        tos = v1
-                        continue
-                    if op < 102:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        continue
-                    if op < 103:
-                        # ERROR
-                        push(tos)
-                        new = st[len(st) - arg.count:]
-                        del st[len(st) - arg.count:]
-                        tos = arg.make(new)
-                        continue
-                    if op < 104:
-                        # THROW
-                        target, cost, drop, _, here = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = begun(tos, here) if type(tos) is ErrorValue and tos.way else Err(tos, here)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        tos = thrown(tos, here)
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 105:
-                        # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        v1 = locs[o1]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o1] = v1
-                        except AttributeError:
-                            pass
-                        v2 = locs[o2] + locs[o3]
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('+')
-                        push(v1)
-                        tos = v2
-                        continue
-                    if op < 106:
-                        # SUB_FLOAT
-                        a = pop()
-                        tos = a - tos + -0.0
-                        continue
-                    # LOAD__GET_ELEMENT
-                    o0, o1 = arg
-                    push(tos)
-                    tos = locs[o0][o1]
-                    continue
-                if far:
-                    if op < 136:
-                        if op < 134:
-                            # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
-                            owner, (body, n), arg = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            if n == 1:
-                                body(tos)
-                                tos = object
-                            elif n == 2:
-                                body(object, tos)
-                                tos = pop()
-                            else:
-                                push(object)
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                body(*new)
-                                tos = pop()
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 135:
-                            # LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE
-                            o0, o1, o2, o4, o5, o7, o11 = arg
-                            v1 = locs[o2]
-                            v2 = locs[o1].items
-                            if v1 < 0:
-                                ins = node_before(code, ins, 8)
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                ins = node_before(code, ins, 8)
-                                index_out_of_range(v1, len(v2))
-                            v4 = locs[o5]
-                            v5 = locs[o4].items
-                            if v4 < 0:
-                                ins = node_before(code, ins, 5)
-                                index_out_of_range(v4, len(v5))
-                            try:
-                                v6 = v5[v4]
-                            except IndexError:
-                                ins = node_before(code, ins, 5)
-                                index_out_of_range(v4, len(v5))
-                            v7 = locs[o7]
-                            v8 = v6.items
-                            if v7 < 0:
-                                ins = node_before(code, ins, 3)
-                                index_out_of_range(v7, len(v8))
-                            try:
-                                v9 = v8[v7]
-                            except IndexError:
-                                ins = node_before(code, ins, 3)
-                                index_out_of_range(v7, len(v8))
-                            v10 = v3 * v9 if v3 < v9 else v3 * v9
-                            if (v10 > 0x3FFFFFFF or v10 < -0x3FFFFFFF) and not INT_MIN <= v10 <= INT_MAX:
-                                ins = node_before(code, ins, 2)
-                                overflow('*')
-                            v11 = locs[o0] + v10
-                            if (v11 > 0x3FFFFFFF or v11 < -0x3FFFFFFF) and not INT_MIN <= v11 <= INT_MAX:
-                                overflow('+')
-                            locs[o11] = v11
-                            continue
-                        # CALL_VALUE
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        closure = pop()
-                        tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
-                    if op < 138:
-                        if op < 137:
-                            # LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
-                            o0, o1, o2, o3, o5, o6 = arg
-                            locs[o1] = locs[o0]
-                            v1 = locs[o2] + o3
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            locs[o5] = v1
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # SET_FIELD
-                        value = pop()
-                        if not isinstance(tos, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(tos, arg, value)
-                        tos = pop()
-                        continue
-                    if op < 142:
-                        if op >= 140:
-                            if op < 141:
-                                # LOAD__CONST__ADD_INT__STORE__LOAD__STORE
-                                o0, o1, o3, o4, o5 = arg
-                                v1 = locs[o0] + o1
-                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                    overflow('+')
-                                locs[o3] = v1
-                                locs[o5] = locs[o4]
-                                continue
-                            # CONST__STORE
-                            o0, o1 = arg
-                            locs[o1] = o0
-                            continue
-                        if op >= 139:
-                            # LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] - locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            locs[o3] = v1
-                            if (locs[o4] == locs[o5]):
-                                ins, cost = o7
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # CONST__ARRAY__CALL_METHOD
-                        c0, n, arg = arg
-                        if n == 1 and arg.argc == 1:
-                            new = [Array([c0])]
-                        else:
-                            push(tos)
-                            push(c0)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = Array(new)
-                            n = arg.argc
-                            if n == 1:
-                                new = [tos]
-                                tos = pop()
-                            elif n:
-                                push(tos)
-                                new = st[-n:]
-                                del st[-n:]
-                                tos = pop()
-                            else:
-                                new = []
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 143:
-                        # LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN
-                        o0, o1, o3 = arg
-                        v1 = cells[o1].value
-                        v2 = locs[o0]
-                        v3 = v2 * v1 if v2 < v1 else v2 * v1
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('*')
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        tos = v4
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 144:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] < locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o5]
-                        v2 = locs[o4].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o7] = v3
-                        continue
-                    if op < 145:
-                        # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
-                        o0, o1, o3, o4, o7 = arg
-                        locs[o0] = tos
-                        if not (type(locs[o1]) is Ok):
-                            tos = pop()
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4]
-                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
-                        tos = pop()
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 147:
-                        if op < 146:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
+                            tos = outcome
                             continue
                         # DIV_INT
-                        a = pop()
+                        a = st.pop()
                         if a >= 0 and tos > 0:
                             tos = a // tos
                             continue
                         tos = int_div(a, tos)
                         continue
-                    if op >= 151:
-                        if op < 152:
-                            # CONST__ADD_INT
-                            o0, = arg
-                            v1 = tos + o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            tos = v1
+                    if op >= 47:
+                        # PRINT
+                        st.append(tos)
+                        values = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        machine.print(task, values, '')
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # POP_TRY
+                    if type(tos) is Err:
+                        target, cost, beneath, _, here = arg
+                        if beneath:
+                            del st[len(st) - beneath:]
+                        if target is None:
+                            ins, locs, cells, code = frames.pop()
+                            way = tos.way + here
+                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
                             continue
-                        # LOAD__LOAD__ADD_INT__STORE__JUMP
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o0] + locs[o1]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o3] = v1
-                        ins, cost = o4
+                        ins = target
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
+                        tos = handled(tos, here)
                         continue
-                    if op >= 149:
-                        if op < 150:
-                            # LOAD__CONST__ADD_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            locs[o3] = v1
-                            continue
-                        # STORE__LOAD__LOAD
-                        o0, o1, o2 = arg
-                        locs[o0] = tos
-                        push(locs[o1])
-                        tos = locs[o2]
-                        continue
-                    if op >= 148:
-                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                        o0, o1, o3, o4, o6 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
-                        continue
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP
-                    o0, o1, o2, o3, o4, o6 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    v2 = locs[o3]
-                    v3 = v2 * o4 if v2 < o4 else v2 * o4
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    ins, cost = o6
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    tos = st.pop()
                     continue
-                if op < 154:
-                    # LOAD__CONST__ADD_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o3] = v1
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 156:
-                    if op < 155:
-                        # NEXT__STORE__LOAD__LOAD
-                        o0, o1, o2, o3 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        push(tos)
-                        push(locs[o2])
-                        tos = locs[o3]
-                        continue
-                    # STORE__JUMP
-                    o0, o1 = arg
-                    locs[o0] = tos
-                    tos = pop()
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 157:
-                    # CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE
-                    o0, o1, o3, o5, o7 = arg
-                    locs[o7] = (((o0 * 1.0 * locs[o1]) * locs[o3]) + locs[o5])
-                    continue
-                if op < 158:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
-                    o0, o1, o3, o4, o6 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if not (getattr(v3, o3) > o4):
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 162:
-                    if op >= 160:
-                        if op < 161:
-                            # GT_INT
-                            a = pop()
-                            tos = a > tos
-                            continue
-                        # LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0]
-                        if v2 >= 0 and v1 > 0:
-                            v3 = v2 // v1
-                        else:
-                            try:
-                                v3 = int_div(v2, v1)
-                            except BaseException:
-                                ins = node_before(code, ins, 3)
-                                raise
-                        v4 = locs[o4]
-                        v5 = locs[o3]
-                        if v5 >= 0 and v4 > 0:
-                            v6 = v5 % v4
-                        else:
-                            v6 = int_rem(v5, v4)
-                        push(tos)
-                        push(v3)
-                        tos = v6
-                        continue
-                    if op >= 159:
-                        # STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE
-                        o0, o1, o2, o3, o4, o5 = arg
-                        locs[o0] = tos
-                        locs[o3] = locs[o1][o2]
-                        locs[o5] = locs[o4]
-                        tos = pop()
-                        continue
-                    # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
-                    o0, o1, o2, o5, o7, o9 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 6)
-                        overflow('+')
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 5)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 5)
-                        index_out_of_range(v1, len(v2))
-                    v4 = v3 + o5
-                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                        overflow('+')
-                    if not (v4 < locs[o7]):
-                        ins, cost = o9
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 165:
-                    if op >= 164:
-                        # LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o1, o3, o4, o5, o7 = arg
-                        v1 = locs[o0]
-                        if v1 >= 0 and o1 > 0:
-                            v2 = v1 % o1
-                        else:
-                            v2 = int_rem(v1, o1)
-                        locs[o3] = v2
-                        if not (locs[o4] == o5):
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 163:
-                        # ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
-                        o1, o2, o3, o5, o6 = arg
-                        v1 = pop()
-                        v2 = v1 + tos
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            ins = node_before(code, ins, 6)
-                            overflow('+')
-                        locs[o1] = v2
-                        v3 = locs[o2] + o3
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v3
-                        tos = pop()
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o3) - (locs[o4] * 1.0 * locs[o5]))
-                    v5 = locs[o8]
-                    try:
-                        if v5.shared:
-                            v5 = own(v5)
-                            locs[o8] = v5
-                    except AttributeError:
-                        pass
-                    v6 = locs[o9]
-                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
-                        v7 = v5.items[v6]
-                    else:
-                        try:
-                            v7 = index_place(v5, v6)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v7.shared:
-                            v7 = own(v7)
-                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
-                    except AttributeError:
-                        pass
-                    if not isinstance(v7, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v7, o11, v4)
-                    continue
-                if op >= 171:
-                    if op < 172:
-                        # LOAD__CONST__MUL_INT
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        v2 = v1 * o1 if v1 < o1 else v1 * o1
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('*')
-                        push(tos)
-                        tos = v2
-                        continue
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] > locs[o1]):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 170:
-                    # ADD_INT__STORE
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1 + tos
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    locs[o1] = v2
-                    tos = pop()
-                    continue
-                if op >= 169:
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
-                    o0, o1, o2, o3, o4 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 168:
-                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
-                    o0, o1, o3, o4, o7, o8, o11 = arg
-                    locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
-                    continue
-                if op >= 166:
-                    if op < 167:
-                        # DIV
-                        a = pop()
-                        tos = div(a, tos)
-                        continue
-                    # INDEX_ARRAY__GET_FIELD
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1.items
-                    if tos < 0:
-                        index_out_of_range(tos, len(v2))
-                    try:
-                        v3 = v2[tos]
-                    except IndexError:
-                        index_out_of_range(tos, len(v2))
-                    tos = getattr(v3, o1)
-                    continue
-                # LOOP
-                arg.hits += 1
-                if arg.hits > machine.loops_before:
-                    push(tos)
-                    new = st[len(st) - arg.depth:] if arg.depth else []
-                    del st[len(st) - len(new):]
-                    machine.fuel, fuel = fuel, 0
-                    value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
-                    machine.fuel, fuel = 0, machine.fuel
-                    if value is False:
-                        st += new
-                        tos = pop()
-                    elif value is None:
-                        ins, locs, cells, code, tos = task.state
-                        if machine.raised is not None:
-                            raise machine.take_raised()
-                    else:
-                        tos = value[0]
-                        ins, locs, cells, code = pop_frame()
-                continue
-            if far is None:
-                if op < 108:
-                    # LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    v1 = locs[o0]
-                    if v1 >= 0 and o1 > 0:
-                        v2 = v1 % o1
-                    else:
-                        v2 = int_rem(v1, o1)
-                    if not (v2 == o3):
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 110:
-                    if op < 109:
-                        # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN
-                        o0, o1, o3, o4 = arg
-                        if not (locs[o0] < o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        push(tos)
-                        tos = locs[o4]
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    # LOAD
-                    push(tos)
-                    tos = locs[arg]
-                    continue
-                if op < 111:
-                    # ADD_INT__STORE__JUMP
-                    o1, o2 = arg
-                    v1 = pop()
-                    v2 = v1 + tos
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    locs[o1] = v2
-                    tos = pop()
-                    ins, cost = o2
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 112:
-                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE
-                    o0, o2, o3, o4 = arg
-                    for v1 in tos:
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    locs[o2] = v1
-                    v2 = locs[o4]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    push(tos)
-                    push(locs[o3])
-                    tos = v2
-                    continue
-                if op < 114:
-                    if op < 113:
-                        # LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
-                        o0, o1, o2, o4 = arg
-                        if not (getattr(locs[o0], o1) > o2):
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # ADD_INT__RETURN
-                    v1 = pop()
-                    v2 = v1 + tos
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    tos = v2
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 116:
-                    if op < 115:
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] != locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4] + o5
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o7] = v1
-                        continue
-                    # ITERATE
-                    tos = iterate(tos, machine)
-                    continue
-                if op < 121:
-                    if op < 118:
-                        if op < 117:
-                            # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS
-                            o0, o1, o2, o3, o5 = arg
-                            for v1 in tos:
-                                break
+                if far:
+                    if op < 58:
+                        if op < 57:
+                            # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a % o1
                             else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            v2 = locs[o3]
-                            v3 = locs[o2].items
-                            if v2 < 0:
-                                ins = node_before(code, ins, 1)
-                                index_out_of_range(v2, len(v3))
-                            try:
-                                v4 = v3[v2]
-                            except IndexError:
-                                ins = node_before(code, ins, 1)
-                                index_out_of_range(v2, len(v3))
-                            if v4 is False:
+                                value = int_rem(a, o1)
+                            if not value == o3:
                                 ins, cost = o5
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            if v4 is not True:
-                                raise not_bool(v4)
                             continue
-                        # CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX
-                        o0, o2, o3 = arg
-                        v1 = tos + o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('+')
-                        v2 = locs[o2]
-                        try:
-                            if v2.shared:
-                                v2 = own(v2)
-                                locs[o2] = v2
-                        except AttributeError:
-                            pass
-                        v3 = locs[o3]
-                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
-                            v2.items[v3] = v1
-                        else:
-                            write_element(v2, v3, v1)
-                        tos = pop()
-                        continue
-                    if op < 119:
-                        # LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS
-                        o0, o1, o2, o5 = arg
-                        v1 = locs[o1] - locs[o2]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('-')
-                        if not (locs[o0] == v1):
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 120:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        if not (v3 >= o3):
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o2, o3, o4, o7, o8, o10 = arg
-                    v1 = locs[o0]
-                    v2 = tos.items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o2) + (locs[o3] * 1.0 * locs[o4]))
-                    v5 = locs[o7]
-                    try:
-                        if v5.shared:
-                            v5 = own(v5)
-                            locs[o7] = v5
-                    except AttributeError:
-                        pass
-                    v6 = locs[o8]
-                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
-                        v7 = v5.items[v6]
-                    else:
-                        try:
-                            v7 = index_place(v5, v6)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v7.shared:
-                            v7 = own(v7)
-                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
-                    except AttributeError:
-                        pass
-                    if not isinstance(v7, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v7, o10, v4)
-                    tos = pop()
-                    continue
-                if op < 123:
-                    if op < 122:
-                        # LOAD__CONST__SUB_INT__STORE__JUMP
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o0] - o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('-')
-                        locs[o3] = v1
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # CONST
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 125:
-                    if op >= 124:
-                        # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
-                        o0, o1, o2, o3, o4 = arg
-                        locs[o1] = locs[o0]
-                        v1 = locs[o2]
-                        v2 = locs[o3]
-                        try:
-                            if v2.shared:
-                                v2 = own(v2)
-                                locs[o3] = v2
-                        except AttributeError:
-                            pass
-                        v3 = locs[o4]
-                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
-                            v2.items[v3] = v1
-                        else:
-                            write_element(v2, v3, v1)
-                        continue
-                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o1, o3 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v3 = v1.items[v2]
-                    else:
-                        try:
-                            v3 = index_place(v1, v2)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v3.shared:
-                            v3 = own(v3)
-                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                    except AttributeError:
-                        pass
-                    if not isinstance(v3, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v3, o3, tos)
-                    tos = pop()
-                    continue
-                if op >= 131:
-                    if op < 132:
-                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o2, o4 = arg
-                        if tos is False:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if tos is not True:
-                            ins = node_before(code, ins, 4)
-                            raise not_bool(tos)
-                        v1 = locs[o1] + o2
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o4] = v1
-                        tos = pop()
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op >= 130:
-                    # ADD_INT
-                    a = pop()
-                    r = a + tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('+')
-                    continue
-                if op >= 129:
-                    # LOAD_OWN__LOAD__SET_INDEX__JUMP
-                    o0, o1, o3 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v1.items[v2] = tos
-                    else:
-                        write_element(v1, v2, tos)
-                    tos = pop()
-                    ins, cost = o3
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 127:
-                    if op < 128:
-                        # NEXT__STORE__CONST__LOAD__CONST
-                        o0, o1, o2, o3, o4 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        push(tos)
-                        push(o2)
-                        push(locs[o3])
-                        tos = o4
-                        continue
-                    # LOAD__ADD_INT
-                    o0, = arg
-                    v1 = tos + locs[o0]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    tos = v1
-                    continue
-                if op >= 126:
-                    # LOAD__RETURN
-                    o0, = arg
-                    push(tos)
-                    tos = locs[o0]
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
-                o0, o2, o3, o4, o6 = arg
-                for v1 in tos:
-                    break
-                else:
-                    tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if type(v1) not in PLAIN:
-                    share(v1)
-                locs[o2] = v1
-                v2 = locs[o4]
-                if type(v2) not in PLAIN:
-                    share(v2)
-                v3 = locs[o6]
-                if type(v3) not in PLAIN:
-                    share(v3)
-                push(tos)
-                push(locs[o3])
-                push(v2)
-                tos = v3
-                continue
-            if far:
-                if op < 175:
-                    if op < 174:
-                        # JOIN
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = join('', [part if type(part) is str else display(part) for part in new])
-                        continue
-                    # LOAD__CONST__SUB_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] - o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    push(tos)
-                    tos = v1
-                    continue
-                if op < 177:
-                    if op < 176:
-                        # LOAD__CONST__NE_INT__JUMP_UNLESS
+                        # LOAD CONST NE_INT JUMP_UNLESS
                         o0, o1, o3 = arg
-                        if not (locs[o0] != o1):
+                        if not locs[o0] != o1:
                             ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE
-                    o0, o1, o3, o4, o7, o9 = arg
-                    locs[o9] = (((locs[o0] * 1.0 * locs[o1]) - (locs[o3] * 1.0 * locs[o4])) + locs[o7])
-                    continue
-                if op < 178:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF
-                    o0, o1, o3, o4, o6 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if (getattr(v3, o3) < o4):
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 182:
-                    if op >= 181:
-                        # STORE__LOAD__GET_ELEMENT__LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        push(locs[o1][o2])
-                        tos = locs[o3]
-                        continue
-                    if op < 179:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
-                        o0, o1, o3, o5, o7 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        if not (v4 < locs[o5]):
-                            ins, cost = o7
+                    if op < 60:
+                        if op < 59:
+                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            r = locs[o2] + o3
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # DUP IS_ABSENT JUMP_UNLESS
+                        if not (tos is None or tos is NONE_VALUE):
+                            ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 180:
-                        # LOAD__STORE__LOAD__LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o1] = locs[o0]
-                        push(tos)
-                        push(locs[o2])
-                        tos = locs[o3]
-                        continue
-                    # LOAD_OWN__CALL_BUILTIN
-                    owner, (body, n) = arg
-                    object = locs[owner]
-                    try:
-                        if object.shared:
-                            locs[owner] = object = own(object)
-                    except AttributeError:
-                        pass
-                    if n == 1:
-                        push(tos)
-                        tos = body(object)
-                    elif n == 2:
-                        tos = body(tos, object)
-                    else:
-                        push(tos)
-                        tos = object
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    continue
-                if op < 183:
-                    # JUMP_UNLESS__LOAD_OWN__LOAD__SHARE
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    v1 = locs[o1]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o1] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o2]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    push(v1)
-                    tos = v2
-                    continue
-                if op < 186:
-                    if op >= 185:
-                        # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] <= locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 67:
+                        if op < 61:
+                            # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                            o0, o1, o3, o5, o7 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            r = items[index] + o3
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            if not r < locs[o5]:
+                                ins, cost = o7
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             continue
-                        v1 = locs[o5]
-                        v2 = locs[o4].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o7] = v3
-                        continue
-                    if op >= 184:
-                        # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP
-                        o0, o1, o3, o4, o6 = arg
-                        if not (locs[o0] < o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = Ok(locs[o4])
-                        push(tos)
-                        tos = v1
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # CONST__CALL_METHOD
-                    c0, arg = arg
-                    if arg.argc == 0:
-                        push(tos)
-                        new = []
-                        tos = c0
-                    elif arg.argc == 1:
-                        new = [c0]
-                    else:
-                        push(tos)
-                        tos = c0
-                        n = arg.argc
-                        if n == 1:
-                            new = [tos]
-                            tos = pop()
-                        elif n:
-                            push(tos)
-                            new = st[-n:]
-                            del st[-n:]
-                            tos = pop()
-                        else:
-                            new = []
-                    entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                    value = entry(machine, task, tos, arg, new)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value) is Invoke:
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                        continue
-                    tos = value
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    continue
-                if op >= 191:
-                    if op < 192:
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] == locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # STRUCT
-                    push(tos)
-                    new = st[len(st) - len(arg.decl.fields):]
-                    del st[len(st) - len(arg.decl.fields):]
-                    tos = arg.of(new)
-                    continue
-                if op >= 189:
-                    if op < 190:
-                        # LOAD__SHARE
-                        o0, = arg
-                        v1 = locs[o0]
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        push(tos)
-                        tos = v1
-                        continue
-                    # LOAD__LOAD__ADD_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o0] + locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o3] = v1
-                    continue
-                if op >= 188:
-                    # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    locs[o0] = tos
-                    v1 = locs[o2]
-                    v2 = locs[o1].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
-                    tos = pop()
-                    continue
-                if op >= 187:
-                    # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
-                    o0, o1, o2, o3, o5, o6, o7 = arg
-                    locs[o1] = locs[o0]
-                    if not (locs[o2] > o3):
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    push(tos)
-                    tos = o6
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
-                o0, o1, o2, o3, o5, o6 = arg
-                locs[o1] = locs[o0]
-                v1 = locs[o3]
-                v2 = locs[o2].items
-                if v1 < 0:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                try:
-                    v3 = v2[v1]
-                except IndexError:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                v4 = locs[o5]
-                try:
-                    if v4.shared:
-                        v4 = own(v4)
-                        locs[o5] = v4
-                except AttributeError:
-                    pass
-                v5 = locs[o6]
-                if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
-                    v4.items[v5] = v3
-                else:
-                    write_element(v4, v5, v3)
-                continue
-            if op < 197:
-                if op < 194:
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE
-                    o0, o1, o2, o3, o4, o5, o6, o7 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    locs[o5] = locs[o3].payload[o4]
-                    locs[o7] = locs[o6]
-                    continue
-                if op < 195:
-                    # LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                    o0, o1, o3, o5, o7 = arg
-                    v1 = locs[o0] + locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 5)
-                        overflow('+')
-                    if v1 >= 0 and o3 > 0:
-                        v2 = v1 % o3
-                    else:
-                        v2 = int_rem(v1, o3)
-                    if not (v2 == o5):
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 196:
-                    # LOAD__CONST__DIV_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o0]
-                    if v1 >= 0 and o1 > 0:
-                        v2 = v1 // o1
-                    else:
-                        v2 = int_div(v1, o1)
-                    locs[o3] = v2
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT
-                o0, o1, o2, o3, o4, o5 = arg
-                for v1 in tos:
-                    break
-                else:
-                    tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                locs[o1] = v1
-                v2 = locs[o4]
-                if v2 >= 0 and o5 > 0:
-                    v3 = v2 % o5
-                else:
-                    v3 = int_rem(v2, o5)
-                push(tos)
-                push(locs[o2])
-                push(o3)
-                tos = v3
-                continue
-            if op < 204:
-                if op < 199:
-                    if op >= 198:
-                        # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
-                        o0, o1, o2, o3, o4, o5, o7 = arg
-                        v1 = locs[o2][o3] + locs[o4][o5]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            ins = node_before(code, ins, 2)
-                            overflow('+')
-                        if v1 >= 0 and o7 > 0:
-                            v2 = v1 % o7
-                        else:
-                            v2 = int_rem(v1, o7)
-                        push(tos)
-                        push(locs[o0][o1])
-                        tos = v2
-                        continue
-                    # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
-                    o0, o1, o3, o5, o7 = arg
-                    v1 = locs[o0]
-                    v2 = v1 * o1 if v1 < o1 else v1 * o1
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        ins = node_before(code, ins, 5)
-                        overflow('*')
-                    v3 = v2 + o3
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        ins = node_before(code, ins, 3)
-                        overflow('+')
-                    if v3 >= 0 and o5 > 0:
-                        v4 = v3 % o5
-                    else:
-                        v4 = int_rem(v3, o5)
-                    locs[o7] = v4
-                    continue
-                if op < 201:
-                    if op < 200:
-                        # STORE
-                        locs[arg] = tos
-                        tos = pop()
-                        continue
-                    # LOAD__OK__RETURN
-                    o0, = arg
-                    v1 = Ok(locs[o0])
-                    push(tos)
-                    tos = v1
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 202:
-                    # CONST__JUMP
-                    o0, o1 = arg
-                    push(tos)
-                    tos = o0
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 203:
-                    # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
-                    o0, o1, o2 = arg
-                    v1 = cells[o1].value
-                    if v1 >= 0 and o2 > 0:
-                        v2 = v1 // o2
-                    else:
-                        v2 = int_div(v1, o2)
-                    push(tos)
-                    tos = (locs[o0] > v2)
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
-                o0, o1, o2, o5, o7 = arg
-                v1 = locs[o1] + o2
-                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                    ins = node_before(code, ins, 4)
-                    overflow('+')
-                v2 = locs[o0].items
-                if v1 < 0:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                try:
-                    v3 = v2[v1]
-                except IndexError:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                v4 = v3 + o5
-                if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                    overflow('+')
-                locs[o7] = v4
-                continue
-            if op < 282:
-                if op < 237:
-                    if op < 205:
-                        # MUL_INT
-                        a = pop()
-                        r = a * tos if a < tos else a * tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('*')
-                        continue
-                    if op < 219:
-                        if op < 206:
-                            # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
-                            o0, o1, o2, o3, o5 = arg
-                            v1 = getattr(locs[o2], o3)
-                            v2 = getattr(locs[o0], o1)
-                            v3 = v2 * v1 if v2 < v1 else v2 * v1
-                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                                ins = node_before(code, ins, 3)
+                        if op < 62:
+                            # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
+                            o0, o1, o3, o5, o7 = arg
+                            a = locs[o0]
+                            r = a * o1 if a < o1 else a * o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('*')
-                            if v3 >= 0 and o5 > 0:
-                                v4 = v3 // o5
+                            r2 = r + o3
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            if r2 >= 0 and o5 > 0:
+                                value = r2 % o5
                             else:
-                                v4 = int_div(v3, o5)
-                            push(tos)
-                            tos = v4
-                            ins, locs, cells, code = pop_frame()
+                                value = int_rem(r2, o5)
+                            locs[o7] = value
                             continue
-                        if op < 209:
-                            if op < 207:
-                                # INDEX_ARRAY
-                                array = pop()
-                                items = array.items
-                                if 0 <= tos < len(items):
-                                    tos = items[tos]
-                                    continue
-                                tos = index_out_of_range(tos, len(items))
-                                continue
-                            if op < 208:
-                                # ADD
-                                a = pop()
-                                tos = add(a, tos)
-                                continue
-                            # AGENT
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op >= 215:
-                            if op < 217:
-                                if op < 216:
-                                    # CAST
-                                    tos = cast(tos, arg)
-                                    continue
-                                # CELL_OWN
-                                push(tos)
-                                cell = cells[arg]
-                                if getattr(cell.value, 'shared', False):
-                                    cell.value = own(cell.value)
-                                tos = cell.value
-                                continue
-                            if op < 218:
-                                # CHANGES_SELF
-                                tos = changes_self(machine, tos, arg)
-                                continue
-                            # CHECK
-                            tos = check(tos, arg)
-                            continue
-                        if op < 211:
-                            if op < 210:
-                                # ASK
-                                timeout = tos
-                                payload = pop()
-                                channel = pop()
-                                tos = pop()
-                                machine.ask(task, channel, payload, timeout)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            # ASK_FOR
-                            timeout = tos
-                            payload = pop()
-                            channel = pop()
-                            tos = pop()
-                            machine.ask(task, channel, payload, timeout, arg)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if op < 213:
-                            if op < 212:
-                                # AWAIT
-                                value = machine.await_value(task, tos)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                tos = value
-                                continue
-                            # AWAIT_ALL
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            value = machine.join(task, new)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        if op < 214:
-                            # CALL_HOST
-                            push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            payload = arg.prepare(*new)
-                            tos = pop()
-                            machine.suspend(task, arg.effect, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # CALL_INOUT
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        value = exec_call_inout(machine, pop(), arg, new)
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                        continue
-                    if op < 222:
-                        if op < 220:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
-                            continue
-                        if op < 221:
-                            # CLOSURE
-                            push(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        # CONCAT__STORE
-                        target, = arg
-                        left = pop()
-                        if (len(left) + len(tos)) * 4 > limits.surely:
-                            check_concat(left, tos)
-                        if locs[target] is left:
-                            locs[target] = None
-                        left += tos
-                        locs[target] = left
-                        tos = pop()
-                        continue
-                    if op < 225:
-                        if op < 223:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
-                            tos = pop()
-                            continue
-                        if op < 224:
-                            # CONST__GE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos >= o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__GT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos > o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 227:
-                        if op < 226:
-                            # CONST__JUMP_UNLESS
-                            o0, o1 = arg
-                            if o0 is False:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if o0 is not True:
-                                raise not_bool(o0)
-                            continue
-                        # CONST__LE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos <= o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 229:
-                        if op < 228:
-                            # CONST__LT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos < o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__MUL_INT
-                        o0, = arg
-                        v1 = tos * o0 if tos < o0 else tos * o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        tos = v1
-                        continue
-                    if op < 231:
-                        if op < 230:
-                            # CONST__NE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos != o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o2, o4 = arg
-                        if tos >= 0 and o0 > 0:
-                            v1 = tos % o0
-                        else:
-                            v1 = int_rem(tos, o0)
-                        if not (v1 == o2):
-                            tos = pop()
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 233:
-                        if op < 232:
-                            # EMIT
-                            payload = tos
-                            channel = pop()
-                            tos = pop()
-                            machine.emit(task, channel, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # EQ_INT
-                        a = pop()
-                        tos = a == tos
-                        continue
-                    if op < 235:
-                        if op < 234:
-                            # EQ_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 == tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # EQ_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 236:
-                        # ERR
-                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                        continue
-                    # ERR_FROM
-                    failed = pop()
-                    tos = Err(tos, failed.way if type(failed) is Err else ())
-                    continue
-                if op < 260:
-                    if op < 242:
-                        if op < 239:
-                            if op < 238:
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        if op < 240:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        if op < 241:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 249:
-                        if op < 245:
-                            if op < 243:
-                                # FLUSH
-                                machine.flush(task)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if op < 244:
-                                # GE
-                                a = pop()
-                                tos = greater_equal(a, tos)
-                                continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        if op < 247:
-                            if op < 246:
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # GET_FIELD
-                            tos = getattr(tos, arg)
-                            continue
-                        if op < 248:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    if op < 251:
-                        if op < 250:
-                            # GE_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 >= tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # GE_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 >= tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 255:
-                        if op < 253:
-                            if op < 252:
-                                # GT
-                                a = pop()
-                                tos = greater(a, tos)
-                                continue
-                            # GT_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 > tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        if op < 254:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 257:
-                        if op < 256:
-                            # INDEX
-                            object = pop()
-                            tos = read_index(object, tos)
-                            continue
-                        # INDEX_ARRAY__STORE
-                        o1, = arg
-                        v1 = pop()
-                        v2 = v1.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(v2))
-                        try:
-                            v3 = v2[tos]
-                        except IndexError:
-                            index_out_of_range(tos, len(v2))
-                        locs[o1] = v3
-                        tos = pop()
-                        continue
-                    if op < 258:
-                        # INDEX_OWN
-                        object = pop()
-                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                            value = object.items[tos]
-                        else:
-                            value = index_place(object, tos)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                object.items[tos if type(object) is Array else key_of(tos)] = value
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    if op < 259:
-                        # INT_TO_FLOAT
-                        tos = float(tos) if type(tos) is int else tos
-                        continue
-                    # IS_ABSENT
-                    tos = tos is None or tos is NONE_VALUE
-                    continue
-                if op < 265:
-                    if op < 262:
-                        if op < 261:
-                            # IS_ERR
-                            tos = type(tos) is Err
-                            continue
-                        # IS_ERROR
-                        tos = arg.matches(tos)
-                        continue
-                    if op < 263:
-                        # IS_NIL
-                        tos = tos is None
-                        continue
-                    if op < 264:
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # IS_SOME
-                    tos = type(tos) is Some
-                    continue
-                if op >= 279:
-                    if op < 280:
-                        # LOAD__ADD_FLOAT
-                        o0, = arg
-                        tos = (tos + locs[o0] + -0.0)
-                        continue
-                    if op < 281:
-                        # LOAD__CONST__ADD_INT
-                        o0, o1 = arg
-                        v1 = locs[o0] + o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        tos = v1
-                        continue
-                    # LOAD__CONST__GE_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] >= o1):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 267:
-                    if op < 266:
-                        # IS_VARIANT
-                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                        continue
-                    # IS_VARIANT__JUMP_UNLESS
-                    o0, o1 = arg
-                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 268:
-                    # IS_VARIANT__JUMP_UNLESS__LOAD
-                    o0, o1, o2 = arg
-                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = locs[o2]
-                    continue
-                if op < 271:
-                    if op < 269:
-                        # JUMP_UNLESS__JUMP
-                        o0, o1 = arg
-                        if tos is False:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 270:
-                        # LE
-                        a = pop()
-                        tos = less_equal(a, tos)
-                        continue
-                    # LEDGER
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 274:
-                    if op < 272:
-                        # LENGTH
-                        tos = length(tos)
-                        continue
-                    if op < 273:
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
-                        continue
-                    # LE_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 <= tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 276:
-                    if op < 275:
-                        # LE_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 <= tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    # LOAD_CELL
-                    push(tos)
-                    tos = cells[arg].value
-                    continue
-                if op < 277:
-                    # LOAD_OWN__LOAD__INDEX_OWN
-                    o0, o1 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v3 = v1.items[v2]
-                    else:
-                        v3 = index_place(v1, v2)
-                    try:
-                        if v3.shared:
-                            v3 = own(v3)
-                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                    except AttributeError:
-                        pass
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 278:
-                    # LOAD_OWN__LOAD__SET_INDEX
-                    o0, o1 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v1.items[v2] = tos
-                    else:
-                        write_element(v1, v2, tos)
-                    tos = pop()
-                    continue
-                # LOAD_OWN__SWAP__CALL_BUILTIN
-                owner, (body, n) = arg
-                object = locs[owner]
-                try:
-                    if object.shared:
-                        locs[owner] = object = own(object)
-                except AttributeError:
-                    pass
-                if n == 1:
-                    push(object)
-                    tos = body(tos)
-                elif n == 2:
-                    tos = body(object, tos)
-                else:
-                    push(object)
-                    push(tos)
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    tos = body(*new)
-                if debt:
-                    fuel = machine.pay_debt(fuel)
-                continue
-            if op < 328:
-                if op < 305:
-                    if op < 294:
-                        if op < 285:
-                            if op < 283:
-                                # LOAD__CONST__GT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] > o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            if op < 284:
-                                # LOAD__CONST__LE_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] <= o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD__CONST__LT_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] < o1):
+                        if op >= 66:
+                            # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] < locs[o1]:
                                 ins, cost = o3
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            index = locs[o5]
+                            items = locs[o4].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            locs[o7] = items[index]
                             continue
-                        if op >= 292:
-                            if op < 293:
-                                # LOAD__GT_INT__JUMP_UNLESS
-                                o0, o2 = arg
-                                if not (tos > locs[o0]):
-                                    tos = pop()
-                                    ins, cost = o2
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                tos = pop()
+                        if op < 64:
+                            if op >= 63:
+                                # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
+                                o0, o1, o3, o4, o5, o7 = arg
+                                r = locs[o0] + locs[o1]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                locs[o3] = r
+                                r2 = locs[o4] + locs[o5]
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                locs[o7] = r2
                                 continue
-                            # LOAD__INDEX_ARRAY
-                            o0, = arg
-                            v1 = locs[o0]
-                            v2 = tos.items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            tos = v3
-                            continue
-                        if op >= 290:
-                            if op < 291:
-                                # LOAD__GET_PAYLOAD
-                                o0, o1 = arg
-                                push(tos)
-                                tos = locs[o0].payload[o1]
-                                continue
-                            # LOAD__GE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos >= locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
+                            # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
+                            o0, o1, o2, o3, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            tos = pop()
-                            continue
-                        if op >= 288:
-                            if op < 289:
-                                # LOAD__CONST__SUB_INT__STORE
-                                o0, o1, o3 = arg
-                                v1 = locs[o0] - o1
-                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                    overflow('-')
-                                locs[o3] = v1
-                                continue
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos == locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
+                            locs[o1] = value
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            bool2 = items[index]
+                            if bool2 is False:
+                                ins, cost2 = o5
+                                fuel -= cost2
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            tos = pop()
+                            if bool2 is not True:
+                                raise not_bool(bool2)
                             continue
-                        if op < 286:
-                            # LOAD__CONST__MUL_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0]
-                            v2 = v1 * o1 if v1 < o1 else v1 * o1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('*')
-                            locs[o3] = v2
+                        if op < 65:
+                            # JUMP_UNLESS LOAD
+                            o0, o1 = arg
+                            if tos is False:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            tos = locs[o1]
                             continue
-                        if op < 287:
-                            # LOAD__CONST__MUL_INT__STORE__JUMP
+                        # TRY
+                        kind = type(tos)
+                        if kind is Ok or kind is Some:
+                            tos = tos.value
+                            continue
+                        if kind is Err:
+                            target, cost, beneath, _, here = arg
+                            if beneath:
+                                del st[len(st) - beneath:]
+                            if target is None:
+                                ins, locs, cells, code = frames.pop()
+                                way = tos.way + here
+                                tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = handled(tos, here)
+                            continue
+                        if tos is not NONE_VALUE:
+                            raise not_fallible(tos)
+                        if arg[0] is None and arg[3]:
+                            if arg[2]:
+                                del st[len(st) - arg[2]:]
+                            ins, locs, cells, code = frames.pop()
+                            continue
+                        missing = Err(missing_value())
+                        target2, cost2, beneath2, _, here2 = arg
+                        if beneath2:
+                            del st[len(st) - beneath2:]
+                        if target2 is None:
+                            ins, locs, cells, code = frames.pop()
+                            way2 = missing.way + here2
+                            tos = Err(missing.value, way2 if len(way2) <= MOST else shortened(way2))
+                            continue
+                        ins = target2
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = handled(missing, here2)
+                        continue
+                    if op < 74:
+                        if op >= 72:
+                            if op < 73:
+                                # LOAD LOAD LOAD
+                                o0, o1, o2 = arg
+                                st.append(tos)
+                                st.append(locs[o0])
+                                st.append(locs[o1])
+                                tos = locs[o2]
+                                continue
+                            # STORE LOAD SHARE
+                            o0, o1 = arg
+                            locs[o0] = tos
+                            value = locs[o1]
+                            if type(value) not in PLAIN:
+                                share(value)
+                            tos = value
+                            continue
+                        if op < 68:
+                            # LOAD CONST SUB_INT STORE JUMP
                             o0, o1, o3, o4 = arg
-                            v1 = locs[o0]
-                            v2 = v1 * o1 if v1 < o1 else v1 * o1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('*')
-                            locs[o3] = v2
+                            r = locs[o0] - o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
                             ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__CONST__REM_INT
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        if v1 >= 0 and o1 > 0:
-                            v2 = v1 % o1
-                        else:
-                            v2 = int_rem(v1, o1)
-                        push(tos)
-                        tos = v2
-                        continue
-                    if op < 296:
-                        if op < 295:
-                            # LOAD__INDEX_ARRAY__GET_FIELD
-                            o0, o2 = arg
-                            v1 = locs[o0]
-                            v2 = tos.items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            tos = getattr(v3, o2)
-                            continue
-                        # LOAD__JUMP_UNLESS
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        if v1 is False:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if v1 is not True:
-                            raise not_bool(v1)
-                        continue
-                    if op < 298:
-                        if op < 297:
-                            # LOAD__LE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos <= locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # LOAD__LOAD__ADD_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] + locs[o1] + -0.0)
-                        continue
-                    if op < 300:
-                        if op < 299:
-                            # LOAD__LOAD__ADD_INT
-                            o0, o1 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
-                            continue
-                        # LOAD__LOAD__EQ_INT__JUMP_IF
-                        o0, o1, o3 = arg
-                        if (locs[o0] == locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 303:
-                        if op < 304:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            locs[o3] = v3
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] * 1.0 * locs[o1])
-                        continue
-                    if op < 301:
-                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] >= locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 302:
-                        # LOAD__LOAD__INDEX_ARRAY__SHARE
-                        o0, o1 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        if type(v3) not in PLAIN:
-                            share(v3)
-                        push(tos)
-                        tos = v3
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o3) + (locs[o4] * 1.0 * locs[o5]))
-                    v5 = locs[o8]
-                    try:
-                        if v5.shared:
-                            v5 = own(v5)
-                            locs[o8] = v5
-                    except AttributeError:
-                        pass
-                    v6 = locs[o9]
-                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
-                        v7 = v5.items[v6]
-                    else:
-                        try:
-                            v7 = index_place(v5, v6)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v7.shared:
-                            v7 = own(v7)
-                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
-                    except AttributeError:
-                        pass
-                    if not isinstance(v7, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v7, o11, v4)
-                    continue
-                if op >= 324:
-                    if op < 326:
-                        if op < 325:
-                            # MCP
-                            push(tos)
-                            tos = arg
-                            continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
-                        continue
-                    if op < 327:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MODEL
-                    push(tos)
-                    tos = arg
-                    continue
-                if op >= 322:
-                    if op < 323:
-                        # LT_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 < tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    # MAP
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Map.of(new)
-                    continue
-                if op >= 319:
-                    if op < 320:
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
-                        continue
-                    if op < 321:
-                        # LT_INT
-                        a = pop()
-                        tos = a < tos
-                        continue
-                    # LT_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 < tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op >= 316:
-                    if op < 317:
-                        # LOAD__NE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos != locs[o0]):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 318:
-                        # LOAD__SUB_FLOAT
-                        o0, = arg
-                        tos = (tos - locs[o0] + -0.0)
-                        continue
-                    # LOAD__SUB_INT
-                    o0, = arg
-                    v1 = tos - locs[o0]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    tos = v1
-                    continue
-                if op >= 313:
-                    if op < 314:
-                        # LOAD__LT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos < locs[o0]):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 315:
-                        # LOAD__MUL_FLOAT
-                        o0, = arg
-                        tos = (tos * 1.0 * locs[o0])
-                        continue
-                    # LOAD__MUL_INT
-                    o0, = arg
-                    v1 = locs[o0]
-                    v2 = tos * v1 if tos < v1 else tos * v1
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('*')
-                    tos = v2
-                    continue
-                if op < 307:
-                    if op < 306:
-                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                        o0, o1 = arg
-                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
-                        continue
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
-                if op >= 312:
-                    # LOAD__LOAD__SUB_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o0] - locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    locs[o3] = v1
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 310:
-                    if op < 311:
-                        # LOAD__LOAD__SUB_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] - locs[o1] + -0.0)
-                        continue
-                    # LOAD__LOAD__SUB_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] - locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    push(tos)
-                    tos = v1
-                    continue
-                if op < 308:
-                    # LOAD__LOAD__MUL_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    locs[o3] = v3
-                    continue
-                if op < 309:
-                    # LOAD__LOAD__MUL_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    locs[o3] = v3
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                o0, o1, o3 = arg
-                if not (locs[o0] != locs[o1]):
-                    ins, cost = o3
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op < 351:
-                if op < 333:
-                    if op < 330:
-                        if op < 329:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
-                            continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op < 331:
-                        # NEG
-                        tos = negate(tos)
-                        continue
-                    if op < 332:
-                        # NEG_INT
-                        tos = negate(tos)
-                        continue
-                    # NEW_CELL
-                    cells[arg] = Cell()
-                    continue
-                if op < 341:
-                    if op >= 337:
-                        if op < 339:
-                            if op < 338:
-                                # NE_INT__JUMP_UNLESS
-                                o1, = arg
-                                v1 = pop()
-                                if not (v1 != tos):
-                                    tos = pop()
-                                    ins, cost = o1
+                        if op < 70:
+                            if op < 69:
+                                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
+                                o0, o1, o2, o3, o4, o5, o7 = arg
+                                locs[o0] = tos
+                                value = locs[o1]
+                                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
+                                    ins, cost = o3
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
+                                    tos = st.pop()
                                     continue
-                                tos = pop()
+                                r = locs[o4] + locs[o5]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                ins, cost2 = o7
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = r
                                 continue
+                            # CALL_METHOD/1
+                            receiver = st.pop()
+                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                            value = entry(machine, task, receiver, arg, [tos])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op < 71:
+                            # CONST LOAD
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(o0)
+                            tos = locs[o1]
+                            continue
+                        # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
+                        o0, o1, o2, o3, o5, o6 = arg
+                        locs[o1] = locs[o0]
+                        index = locs[o3]
+                        items = locs[o2].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        value = items[index]
+                        value2 = locs[o5]
+                        try:
+                            if value2.shared:
+                                locs[o5] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index2 = locs[o6]
+                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                            value2.items[index2] = value
+                        else:
+                            write_element(value2, index2, value)
+                        continue
+                    if op < 75:
+                        # CALL/1
+                        arguments = [tos]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + arg.blank if arg.blank else arguments
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op < 78:
+                        if op < 76:
+                            # CONST CALL_BUILTIN/2
+                            o0, o1 = arg
+                            value = o1[0](tos, o0)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op < 77:
+                            # CLOSURE
+                            st.append(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        # LOAD FAIL_MATCH
+                        value = locs[arg]
+                        raise Panic('P009', f'no arm matches {debug(value)}')
+                    if op < 80:
+                        if op < 79:
+                            # NEXT STORE CONST LOAD CONST
+                            o0, o1, o2, o3, o4 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(o2)
+                            st.append(locs[o3])
+                            tos = o4
+                            continue
+                        # LT_INT
+                        a = st.pop()
+                        tos = a < tos
+                        continue
+                    if op < 82:
+                        if op < 81:
+                            # LOAD_OWN LOAD CALL_BUILTIN/2
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, locs[o1])
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            st.append(tos)
+                            tos = value2
+                            continue
+                        # NEW_CELL
+                        cells[arg] = Cell()
+                        continue
+                    if op < 84:
+                        if op < 83:
+                            # JUMP_UNLESS LOAD SLIDE/1 JUMP
+                            o0, o1, o3 = arg
+                            if tos is False:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            value = st.pop()
+                            value2 = locs[o1]
+                            ins, cost2 = o3
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = value2
+                            continue
+                        # IS
+                        tos = matches(tos, arg)
+                        continue
+                    if op < 86:
+                        if op < 85:
                             # NIL
-                            push(tos)
+                            st.append(tos)
                             tos = None
                             continue
-                        if op < 340:
+                        # PARSE_AS
+                        text = st.pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        st.append(result)
+                        tos = holes
+                        continue
+                    if op < 88:
+                        if op < 87:
                             # NOT
                             if tos is True:
                                 tos = False
@@ -5254,299 +2669,2510 @@ def run(machine, task):
                                 tos = True
                                 continue
                             raise not_bool(tos)
-                        # OK
-                        tos = Ok(tos)
+                        # ERROR
+                        st.append(tos)
+                        fields = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(fields)
                         continue
-                    if op >= 335:
-                        if op < 336:
-                            # NE_INT
-                            a = pop()
-                            tos = a != tos
-                            continue
-                        # NE_INT__JUMP_IF
-                        o1, = arg
-                        v1 = pop()
-                        if (v1 != tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 334:
-                        # NEXT__SHARE
-                        o0, = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        push(tos)
-                        tos = v1
-                        continue
-                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
-                    o0, o2, o3, o4, o5, o6, o7 = arg
-                    for v1 in tos:
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    locs[o2] = v1
-                    locs[o4] = locs[o3]
-                    v2 = locs[o5]
-                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 345:
-                    if op < 343:
-                        if op < 342:
-                            # OK__RETURN
-                            v1 = Ok(tos)
-                            tos = v1
-                            ins, locs, cells, code = pop_frame()
+                    if op < 90:
+                        if op < 89:
+                            # CAST
+                            tos = cast(tos, arg)
                             continue
                         # PARALLEL
-                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        iterable = st.pop()
+                        value = machine.parallel(task, arg, cells, iterable, tos)
                         if value is SUSPENDED:
-                            tos = pop()
+                            tos = st.pop()
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
                         tos = value
                         continue
-                    if op < 344:
-                        # PARSE_AS
-                        text = pop()
-                        result, holes = parse_as(text, tos, *arg)
-                        moved = holes
-                        push(result)
-                        tos = moved
+                    if op < 91:
+                        # CELL_OWN
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        st.append(tos)
+                        tos = cell.value
                         continue
-                    # PIPELINE
-                    push(tos)
-                    tos = arg
+                    if op < 92:
+                        # ASK_FOR
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos, arg)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # SET_MEMBER
+                    value = st.pop()
+                    store_member(tos, arg, value)
+                    tos = st.pop()
                     continue
-                if op < 346:
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
+                if op < 100:
+                    if op < 94:
+                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
+                        o0, o2, o4 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
                         continue
-                    target, cost, drop, _, here = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        here = tos.way + here
-                        tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
-                        ins, locs, cells, code = pop_frame()
+                    if op >= 98:
+                        if op < 99:
+                            # LOAD STORE LOAD LOAD
+                            o0, o1, o2, o3 = arg
+                            locs[o1] = locs[o0]
+                            st.append(tos)
+                            st.append(locs[o2])
+                            tos = locs[o3]
+                            continue
+                        # POP JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
                         continue
-                    tos = handled(tos, here)
-                    ins = target
+                    if op < 95:
+                        # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                        o0, o1, o3, o5, o7 = arg
+                        r = locs[o0] + locs[o1]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if r >= 0 and o3 > 0:
+                            value = r % o3
+                        else:
+                            value = int_rem(r, o3)
+                        if not value == o5:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 96:
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o9 = arg
+                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
+                        continue
+                    if op < 97:
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
+                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if not 0 <= index2 < len(items2):
+                            index_out_of_range(index2, len(items2))
+                        r = getattr(items[index], o3) + getattr(items2[index2], o7)
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o9]
+                        try:
+                            if value.shared:
+                                locs[o9] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index3 = locs[o10]
+                        if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
+                            value2 = value.items[index3]
+                        else:
+                            value2 = index_place(value, index3)
+                        try:
+                            if value2.shared:
+                                value2 = own(value2)
+                                value.items[index3 if type(value) is Array else key_of(index3)] = value2
+                        except AttributeError:
+                            pass
+                        st.append(tos)
+                        st.append(r)
+                        tos = value2
+                        continue
+                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                    o0, o1, o2, o5, o7, o9 = arg
+                    r = locs[o1] + o2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    items = locs[o0].items
+                    if not 0 <= r < len(items):
+                        index_out_of_range(r, len(items))
+                    r2 = items[r] + o5
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    if not r2 < locs[o7]:
+                        ins, cost = o9
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 109:
+                    if op < 101:
+                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
+                        o0, o1, o2, o4, o7 = arg
+                        value = locs[o0]
+                        a = locs[o1]
+                        if a >= 0 and o2 > 0:
+                            value2 = a // o2
+                        else:
+                            value2 = int_div(a, o2)
+                        if value2 >= 0 and o4 > 0:
+                            value3 = value2 % o4
+                        else:
+                            value3 = int_rem(value2, o4)
+                        items = value.items
+                        if not 0 <= value3 < len(items):
+                            index_out_of_range(value3, len(items))
+                        locs[o7] = items[value3]
+                        continue
+                    if op < 102:
+                        # LOAD IS_VARIANT JUMP_UNLESS
+                        o0, o1, o2 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 103:
+                        # NEXT STORE CONST STORE CONST LOAD
+                        o0, o1, o2, o3, o4, o5 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        locs[o3] = o2
+                        st.append(tos)
+                        st.append(o4)
+                        tos = locs[o5]
+                        continue
+                    if op < 105:
+                        if op < 104:
+                            # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] >= o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if not locs[o4] <= o5:
+                                ins, cost2 = o7
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD LOAD LE_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 108:
+                        # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o1] = locs[o0]
+                        value = locs[o2]
+                        value2 = locs[o3]
+                        try:
+                            if value2.shared:
+                                locs[o3] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index = locs[o4]
+                        if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
+                            value2.items[index] = value
+                        else:
+                            write_element(value2, index, value)
+                        continue
+                    if op < 106:
+                        # NEXT DUP GET_ELEMENT CALL_VALUE/0
+                        o0, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        callee = value[o2]
+                        if type(callee) is not Closure or callee.function.argc != o3:
+                            raise bad_call(callee, o3)
+                        callee2 = callee.function
+                        arguments = []
+                        captured = callee.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee2
+                        ins = callee2.entry
+                        fuel -= callee2.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee2.blank if callee2.blank else arguments
+                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 107:
+                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        index = locs[o5]
+                        items = locs[o4].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        locs[o7] = items[index]
+                        continue
+                    # CALL_METHOD/2
+                    value = st.pop()
+                    receiver = st.pop()
+                    entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                    value2 = entry(machine, task, receiver, arg, [value, tos])
+                    if value2 is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value2) is Invoke:
+                        callee = value2.code
+                        arguments = value2.arguments
+                        captured = value2.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
+                    continue
+                if op < 115:
+                    if op >= 113:
+                        if op < 114:
+                            # CONST EQ_INT JUMP_UNLESS
+                            o0, o2 = arg
+                            if not tos == o0:
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            tos = st.pop()
+                            continue
+                        # ARRAY/2 EMIT
+                        value = st.pop()
+                        value2 = Array([value, tos])
+                        channel = st.pop()
+                        machine.emit(task, channel, value2)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 110:
+                        # LOAD_CELL CONST ADD_INT STORE_CELL
+                        o0, o1, o3 = arg
+                        r = cells[o0].value + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        cells[o3].value = r
+                        continue
+                    if op < 111:
+                        # CONST LOAD JOIN/2 CALL_METHOD/2
+                        o0, o1, o3 = arg
+                        value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
+                        receiver = st.pop()
+                        entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
+                        value2 = entry(machine, task, receiver, o3, [tos, value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 112:
+                        # LOAD CONST ADD_INT STORE
+                        o0, o1, o3 = arg
+                        r = locs[o0] + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        continue
+                    # CALL_VALUE
+                    st.append(tos)
+                    args = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = args + callee2.blank if callee2.blank else args
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if op < 117:
+                    if op < 116:
+                        # SLIDE/1
+                        value = st.pop()
+                        continue
+                    # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                    o0, o1, o2, o4, o5, o7 = arg
+                    locs[o0] = tos
+                    index = locs[o2]
+                    items = locs[o1].items
+                    if not 0 <= index < len(items):
+                        index_out_of_range(index, len(items))
+                    locs[o7] = getattr(items[index], o4) * 1.0 * locs[o5]
+                    tos = st.pop()
+                    continue
+                if op < 120:
+                    if op >= 119:
+                        # STRUCT
+                        st.append(tos)
+                        fields = st[len(st) - len(arg.decl.fields):]
+                        del st[len(st) - len(arg.decl.fields):]
+                        tos = arg.of(fields)
+                        continue
+                    if op >= 118:
+                        # THROW
+                        target, cost, beneath, _, here = arg
+                        if beneath:
+                            del st[len(st) - beneath:]
+                        if target is None:
+                            ins, locs, cells, code = frames.pop()
+                            tos = begun(tos, here)
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = thrown(tos, here)
+                        continue
+                    # LOAD JOIN/1 CALL_METHOD/2
+                    o0, o2 = arg
+                    value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
+                    receiver = st.pop()
+                    entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
+                    value2 = entry(machine, task, receiver, o2, [tos, value])
+                    if value2 is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value2) is Invoke:
+                        callee = value2.code
+                        arguments = value2.arguments
+                        captured = value2.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
+                    continue
+                if op < 122:
+                    if op < 121:
+                        # JUMP_IF
+                        if tos is True:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not False:
+                            raise not_bool(tos)
+                        tos = st.pop()
+                        continue
+                    # CHECK
+                    tos = check(tos, arg)
+                    continue
+                if op < 124:
+                    if op < 123:
+                        # PIPELINE
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # ADD_FLOAT
+                    a = st.pop()
+                    tos = a + tos + -0.0
+                    continue
+                if op < 126:
+                    if op < 125:
+                        # TRUE
+                        st.append(tos)
+                        tos = True
+                        continue
+                    # CONFIGURE
+                    machine.configure(arg, tos)
+                    tos = st.pop()
+                    continue
+                if op < 127:
+                    # IS_ERR
+                    tos = type(tos) is Err
+                    continue
+                if op >= 128:
+                    if op < 129:
+                        # CHANGES_SELF
+                        tos = changes_self(machine, tos, arg)
+                        continue
+                    # SET_PART
+                    object2 = st.pop()
+                    value = st.pop()
+                    tos = store_index(object2, tos, value)
+                    continue
+                # CALL_INOUT
+                st.append(tos)
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                receiver = st.pop()
+                call = exec_call_inout(machine, receiver, arg, args)
+                callee = call.code
+                arguments = call.arguments
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = callee
+                ins = callee.entry
+                fuel -= callee.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = arguments + callee.blank if callee.blank else arguments
+                cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
+                tos = st.pop()
+                continue
+            if near:
+                if far is None:
+                    if op < 131:
+                        # LOAD CONST ADD_INT STORE JUMP
+                        o0, o1, o3, o4 = arg
+                        r = locs[o0] + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 141:
+                        if op < 132:
+                            # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
+                            o0, o1, o2, o3, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            locs[o5] = items[index]
+                            continue
+                        if op < 133:
+                            # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
+                            o0, o1, o3, o5, o7 = arg
+                            locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
+                            continue
+                        if op < 135:
+                            if op < 134:
+                                # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
+                                o0, o1, o3, o4, o6 = arg
+                                index = locs[o1]
+                                items = locs[o0].items
+                                if not 0 <= index < len(items):
+                                    index_out_of_range(index, len(items))
+                                if getattr(items[index], o3) < o4:
+                                    ins, cost = o6
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # JUMP
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 136:
+                            # STORE LOAD GET_ELEMENT STORE LOAD STORE
+                            o0, o1, o2, o3, o4, o5 = arg
+                            locs[o0] = tos
+                            locs[o3] = locs[o1][o2]
+                            locs[o5] = locs[o4]
+                            tos = st.pop()
+                            continue
+                        if op < 137:
+                            # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            if not items[index] < locs[o3]:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 138:
+                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
+                            o0, o1, o2, o3, o4, o5, o7 = arg
+                            r = locs[o2][o3] + locs[o4][o5]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o0][o1]
+                            if r >= 0 and o7 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = r % o7
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(r, o7)
+                            continue
+                        if op < 139:
+                            # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
+                            o0, o1, o2, o5 = arg
+                            r = locs[o1] - locs[o2]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            if not locs[o0] == r:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 140:
+                            # JUMP_UNLESS LOAD_OWN LOAD SHARE
+                            o0, o1, o2 = arg
+                            if tos is False:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            value = locs[o1]
+                            try:
+                                if value.shared:
+                                    locs[o1] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = locs[o2]
+                            if type(value2) not in PLAIN:
+                                share(value2)
+                            st.append(value)
+                            tos = value2
+                            continue
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        value = getattr(items[index], o3) - locs[o4] * 1.0 * locs[o5] + -0.0
+                        value2 = locs[o8]
+                        try:
+                            if value2.shared:
+                                locs[o8] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index2 = locs[o9]
+                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                            value3 = value2.items[index2]
+                        else:
+                            value3 = index_place(value2, index2)
+                        try:
+                            if value3.shared:
+                                value3 = own(value3)
+                                value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                        except AttributeError:
+                            pass
+                        if not isinstance(value3, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value3, o11, value)
+                        continue
+                    if op < 143:
+                        if op < 142:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD
+                            o0, o1, o3 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            st.append(tos)
+                            tos = getattr(items[index], o3)
+                            continue
+                        # FILL JUMP
+                        hole = st.pop()
+                        fill(hole, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 150:
+                        if op >= 149:
+                            # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
+                            o0, o1, o2, o3, o5, o6, o7 = arg
+                            locs[o1] = locs[o0]
+                            if not locs[o2] > o3:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            ins, cost2 = o7
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = o6
+                            continue
+                        if op >= 148:
+                            # JUMP_UNLESS LOAD JUMP
+                            o0, o1, o2 = arg
+                            if tos is False:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            value = locs[o1]
+                            ins, cost2 = o2
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = value
+                            continue
+                        if op >= 146:
+                            if op < 147:
+                                # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
+                                o0, o1, o2 = arg
+                                value = locs[o0]
+                                a = cells[o1].value
+                                if a >= 0 and o2 > 0:
+                                    value2 = a // o2
+                                else:
+                                    value2 = int_div(a, o2)
+                                ins, locs, cells, code = frames.pop()
+                                st.append(tos)
+                                tos = value > value2
+                                continue
+                            # ADD_INT
+                            a = st.pop()
+                            r = a + tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('+')
+                        if op >= 144:
+                            if op < 145:
+                                # STORE LOAD GET_ELEMENT
+                                o0, o1, o2 = arg
+                                locs[o0] = tos
+                                tos = locs[o1][o2]
+                                continue
+                            # RETURN
+                            ins, locs, cells, code = frames.pop()
+                            continue
+                        # LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o1, o3 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o1]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value2 = value.items[index]
+                        else:
+                            value2 = index_place(value, index)
+                        try:
+                            if value2.shared:
+                                value2 = own(value2)
+                                value.items[index if type(value) is Array else key_of(index)] = value2
+                        except AttributeError:
+                            pass
+                        if not isinstance(value2, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value2, o3, tos)
+                        tos = st.pop()
+                        continue
+                    if op < 153:
+                        if op < 151:
+                            # STORE LOAD_OWN
+                            o0, o1 = arg
+                            locs[o0] = tos
+                            value = locs[o1]
+                            try:
+                                if value.shared:
+                                    locs[o1] = value = own(value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 152:
+                            # TUPLE
+                            st.append(tos)
+                            items = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = tuple(items)
+                            continue
+                        # RANGE
+                        start = st.pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    if op < 156:
+                        if op < 154:
+                            # MEMORY
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        if op < 155:
+                            # STORE_CELL
+                            cells[arg].value = tos
+                            tos = st.pop()
+                            continue
+                        # IS_OK JUMP_UNLESS LOAD UNWRAP
+                        o1, o2 = arg
+                        if not type(tos) is Ok:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        holder = locs[o2]
+                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                        continue
+                    if op < 158:
+                        if op < 157:
+                            # CONCAT__STORE
+                            a = st.pop()
+                            if (len(a) + len(tos)) * 4 > limits.surely:
+                                check_concat(a, tos)
+                            if locs[arg] is a:
+                                locs[arg] = None
+                            a += tos
+                            locs[arg] = a
+                            tos = st.pop()
+                            continue
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 160:
+                        if op < 159:
+                            # FALSE
+                            st.append(tos)
+                            tos = False
+                            continue
+                        # CONCAT
+                        a = st.pop()
+                        tos = concat(a, tos)
+                        continue
+                    if op < 162:
+                        if op < 161:
+                            # ASK
+                            payload = st.pop()
+                            channel = st.pop()
+                            machine.ask(task, channel, payload, tos)
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # LOAD_CELL
+                        st.append(tos)
+                        tos = cells[arg].value
+                        continue
+                    if op < 164:
+                        if op < 163:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        # MCP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 165:
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
+                    if op < 166:
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    # SUB
+                    a = st.pop()
+                    tos = sub(a, tos)
+                    continue
+                if far:
+                    if op < 205:
+                        # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
+                        o0, o1, o3, o4 = arg
+                        if not locs[o0] < o1:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        value = locs[o4]
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 206:
+                        # ADD_INT STORE JUMP
+                        o1, o2 = arg
+                        a = st.pop()
+                        r = a + tos
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o1] = r
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 207:
+                        # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
+                        o0, o1, o2, o4, o5 = arg
+                        r = getattr(locs[o0], o1) + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o4]
+                        try:
+                            if value.shared:
+                                locs[o4] = value = own(value)
+                        except AttributeError:
+                            pass
+                        if not isinstance(value, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value, o5, r)
+                        continue
+                    if op < 208:
+                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
+                        o0, o1, o3, o4, o5 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o5] = locs[o4]
+                        continue
+                    if op < 209:
+                        # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
+                        o0, o1, o3, o4, o5, o7 = arg
+                        r = locs[o0] - locs[o1]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        locs[o3] = r
+                        if locs[o4] == locs[o5]:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 210:
+                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
+                        o0, o1, o2, o3, o6 = arg
+                        if o0 is False:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if o0 is not True:
+                            raise not_bool(o0)
+                        index = locs[o3]
+                        items = locs[o2].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        value = items[index]
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o6] = value
+                        continue
+                    if op < 211:
+                        # STORE LOAD GET_ELEMENT LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        st.append(locs[o1][o2])
+                        tos = locs[o3]
+                        continue
+                    if op < 212:
+                        # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
+                        o0, o1, o3 = arg
+                        a = locs[o0]
+                        b = cells[o1].value
+                        r = a * b if a < b else a * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = r + o3
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = r2
+                        continue
+                    if op < 213:
+                        # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        if not items[index] <= o3:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 215:
+                        if op < 214:
+                            # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
+                            o0, o1, o3, o4, o6 = arg
+                            if not locs[o0] < o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            value = Ok(locs[o4])
+                            ins, cost2 = o6
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # LOAD SHARE
+                        value = locs[arg]
+                        if type(value) not in PLAIN:
+                            share(value)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 216:
+                        # NEXT
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 218:
+                        if op < 217:
+                            # NEXT STORE LOAD CONST
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(locs[o2])
+                            tos = o3
+                            continue
+                        # GET_FIELD
+                        tos = getattr(tos, arg)
+                        continue
+                    if op < 220:
+                        if op < 219:
+                            # STORE CONST LOAD GET_FIELD
+                            o0, o1, o2, o3 = arg
+                            locs[o0] = tos
+                            st.append(o1)
+                            tos = getattr(locs[o2], o3)
+                            continue
+                        # CONST RETURN
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 221:
+                        # JOIN
+                        st.append(tos)
+                        parts = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = join('', [part if type(part) is str else display(part) for part in parts])
+                        continue
+                    if op < 224:
+                        if op < 222:
+                            # LOAD CONST MUL_INT
+                            o0, o1 = arg
+                            a = locs[o0]
+                            r = a * o1 if a < o1 else a * o1
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                st.append(tos)
+                                tos = r
+                                continue
+                            overflow('*')
+                        if op < 223:
+                            # HASHMAP
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # GET_ELEMENT
+                        tos = tos[arg]
+                        continue
+                    if op < 226:
+                        if op < 225:
+                            # REM_INT
+                            a = st.pop()
+                            if a >= 0 and tos > 0:
+                                tos = a % tos
+                                continue
+                            tos = int_rem(a, tos)
+                            continue
+                        # DUP
+                        st.append(tos)
+                        continue
+                    if op < 228:
+                        if op < 227:
+                            # GE_INT
+                            a = st.pop()
+                            tos = a >= tos
+                            continue
+                        # GE
+                        a = st.pop()
+                        tos = greater_equal(a, tos)
+                        continue
+                    if op < 229:
+                        # IS_VARIANT
+                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                        continue
+                    if op < 230:
+                        # SCHEMA
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 231:
+                        # MUL
+                        a = st.pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 232:
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    # NEG
+                    tos = negate(tos)
+                    continue
+                if op < 235:
+                    if op < 234:
+                        # LOAD CONST SUB_INT
+                        o0, o1 = arg
+                        r = locs[o0] - o1
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            st.append(tos)
+                            tos = r
+                            continue
+                        overflow('-')
+                    # NEXT STORE LOAD STORE
+                    o0, o1, o2, o3 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    locs[o3] = locs[o2]
+                    continue
+                if op < 241:
+                    if op >= 239:
+                        if op < 240:
+                            # LOAD CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not locs[o0] == o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD CONST REM_INT CONST EQ_INT RETURN
+                        o0, o1, o3 = arg
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            value = a % o1
+                        else:
+                            value = int_rem(a, o1)
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value == o3
+                        continue
+                    if op >= 237:
+                        if op < 238:
+                            # STORE LOAD CONST
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            st.append(locs[o1])
+                            tos = o2
+                            continue
+                        # LOAD CONST ADD_INT STORE LOAD STORE
+                        o0, o1, o3, o4, o5 = arg
+                        r = locs[o0] + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        locs[o5] = locs[o4]
+                        continue
+                    if op < 236:
+                        # LOAD CONST DIV_INT STORE JUMP
+                        o0, o1, o3, o4 = arg
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            value = a // o1
+                        else:
+                            value = int_div(a, o1)
+                        locs[o3] = value
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # NEXT STORE LOAD CONST LOAD CONST REM_INT
+                    o0, o1, o2, o3, o4, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    value2 = locs[o2]
+                    a = locs[o4]
+                    if a >= 0 and o5 > 0:
+                        st.append(tos)
+                        st.append(value2)
+                        st.append(o3)
+                        tos = a % o5
+                        continue
+                    st.append(tos)
+                    st.append(value2)
+                    st.append(o3)
+                    tos = int_rem(a, o5)
+                    continue
+                if op < 243:
+                    if op < 242:
+                        # CONST MUL_INT OK RETURN
+                        r = tos * arg if tos < arg else tos * arg
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        value = Ok(r)
+                        ins, locs, cells, code = frames.pop()
+                        tos = value
+                        continue
+                    # JUMP_UNLESS
+                    if tos is False:
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    tos = st.pop()
+                    continue
+                if op < 245:
+                    if op < 244:
+                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
+                        o0, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    # STORE CONST LOAD
+                    o0, o1, o2 = arg
+                    locs[o0] = tos
+                    st.append(o1)
+                    tos = locs[o2]
+                    continue
+                if op < 247:
+                    if op < 246:
+                        # NEXT SHARE STORE LOAD
+                        o0, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value
+                        st.append(tos)
+                        tos = locs[o3]
+                        continue
+                    # POP CONST CONST
+                    o1, o2 = arg
+                    st.append(o1)
+                    tos = o2
+                    continue
+                if op >= 258:
+                    if op < 259:
+                        # LE_INT
+                        a = st.pop()
+                        tos = a <= tos
+                        continue
+                    if op < 260:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
+                    if op < 261:
+                        # MUL_FLOAT
+                        a = st.pop()
+                        tos = a * 1.0 * tos
+                        continue
+                    # SUB_FLOAT
+                    a = st.pop()
+                    tos = a - tos + -0.0
+                    continue
+                if op >= 256:
+                    if op < 257:
+                        # ERR
+                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                        continue
+                    # AWAIT_ALL
+                    st.append(tos)
+                    tasks = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.join(task, tasks)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op >= 252:
+                    if op < 254:
+                        if op < 253:
+                            # MUL_INT
+                            a = st.pop()
+                            r = a * tos if a < tos else a * tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('*')
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    if op < 255:
+                        # INDEX
+                        object2 = st.pop()
+                        tos = read_index(object2, tos)
+                        continue
+                    # SLIDE
+                    del st[len(st) - arg:]
+                    continue
+                if op >= 251:
+                    # MAP
+                    st.append(tos)
+                    entries = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(entries)
+                    continue
+                if op >= 249:
+                    if op < 250:
+                        # INDEX_ARRAY
+                        array = st.pop()
+                        items = array.items
+                        if 0 <= tos < len(items):
+                            tos = items[tos]
+                            continue
+                        index_out_of_range(tos, len(items))
+                    # JUMP_UNLESS LOAD CONST
+                    o0, o1, o2 = arg
+                    if tos is False:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    st.append(locs[o1])
+                    tos = o2
+                    continue
+                if op >= 248:
+                    # ITERATE
+                    tos = iterate(tos, machine)
+                    continue
+                # CALL
+                st.append(tos)
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = arg
+                ins = arg.entry
+                fuel -= arg.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = args + arg.blank if arg.blank else args
+                cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                tos = st.pop()
+                continue
+            if far is None:
+                if op < 172:
+                    if op < 168:
+                        # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
+                        o0, o1, o2, o3, o4, o5, o6, o7 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o5] = locs[o3].payload[o4]
+                        locs[o7] = locs[o6]
+                        continue
+                    if op >= 171:
+                        # NEXT STORE LOAD CONST LOAD CONST
+                        o0, o1, o2, o3, o4, o5 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(locs[o2])
+                        st.append(o3)
+                        st.append(locs[o4])
+                        tos = o5
+                        continue
+                    if op < 169:
+                        # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
+                        o0, o1, o2, o4, o5, o7, o11 = arg
+                        index = locs[o2]
+                        items = locs[o1].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if not 0 <= index2 < len(items2):
+                            index_out_of_range(index2, len(items2))
+                        index3 = locs[o7]
+                        items3 = items2[index2].items
+                        if not 0 <= index3 < len(items3):
+                            index_out_of_range(index3, len(items3))
+                        a = items[index]
+                        b = items3[index3]
+                        r = a * b if a < b else a * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o11] = r2
+                        continue
+                    if op < 170:
+                        # NEXT SHARE STORE LOAD LOAD SHARE
+                        o0, o2, o3, o4 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value
+                        value2 = locs[o3]
+                        value3 = locs[o4]
+                        if type(value3) not in PLAIN:
+                            share(value3)
+                        st.append(tos)
+                        st.append(value2)
+                        tos = value3
+                        continue
+                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
+                    o0, o1, o2, o3, o6, o8, o9 = arg
+                    value = getattr(locs[o0], o1)
+                    a = locs[o2]
+                    if a >= 0 and o3 > 0:
+                        value2 = a % o3
+                    else:
+                        value2 = int_rem(a, o3)
+                    r = value + value2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    r2 = r - o6
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('-')
+                    value3 = locs[o8]
+                    try:
+                        if value3.shared:
+                            locs[o8] = value3 = own(value3)
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o9, r2)
+                    continue
+                if op < 176:
+                    if op < 174:
+                        if op < 173:
+                            # LOAD STORE
+                            o0, o1 = arg
+                            locs[o1] = locs[o0]
+                            continue
+                        # LOAD CONST
+                        o0, o1 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        tos = o1
+                        continue
+                    if op < 175:
+                        # EMIT
+                        channel = st.pop()
+                        machine.emit(task, channel, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # CONST STORE
+                    o0, o1 = arg
+                    locs[o1] = o0
+                    continue
+                if op < 183:
+                    if op >= 180:
+                        if op < 181:
+                            # CONST CONST
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(o0)
+                            tos = o1
+                            continue
+                        if op < 182:
+                            # CALL_BUILTIN/1
+                            value = arg[0](tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        # LOAD LOAD INDEX_ARRAY
+                        o0, o1 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if 0 <= index < len(items):
+                            st.append(tos)
+                            tos = items[index]
+                            continue
+                        index_out_of_range(index, len(items))
+                    if op >= 178:
+                        if op < 179:
+                            # STORE
+                            locs[arg] = tos
+                            tos = st.pop()
+                            continue
+                        # LOAD IS_VARIANT JUMP_UNLESS LOAD
+                        o0, o1, o2, o3 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        st.append(tos)
+                        tos = locs[o3]
+                        continue
+                    if op < 177:
+                        # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o3, o5, o6 = arg
+                        a = st.pop()
+                        r = a + tos
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o1] = r
+                        r2 = locs[o2] + o3
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o2, o3, o4, o7, o8, o10 = arg
+                    index = locs[o0]
+                    items = tos.items
+                    if not 0 <= index < len(items):
+                        index_out_of_range(index, len(items))
+                    value = getattr(items[index], o2) + locs[o3] * 1.0 * locs[o4] + -0.0
+                    value2 = locs[o7]
+                    try:
+                        if value2.shared:
+                            locs[o7] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index2 = locs[o8]
+                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                        value3 = value2.items[index2]
+                    else:
+                        value3 = index_place(value2, index2)
+                    try:
+                        if value3.shared:
+                            value3 = own(value3)
+                            value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o10, value)
+                    tos = st.pop()
+                    continue
+                if op < 185:
+                    if op < 184:
+                        # ARRAY
+                        st.append(tos)
+                        items = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(items)
+                        continue
+                    # STORE LOAD IS_NIL JUMP_IF
+                    o0, o1, o3 = arg
+                    locs[o0] = tos
+                    if locs[o1] is None:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    tos = st.pop()
+                    continue
+                if op < 190:
+                    if op >= 188:
+                        if op < 189:
+                            # DROP
+                            st.append(tos)
+                            del st[len(st) - arg:]
+                            tos = st.pop()
+                            continue
+                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if not 0 <= index < len(items):
+                            index_out_of_range(index, len(items))
+                        r = items[index] + o3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r
+                        continue
+                    if op < 186:
+                        # CALL_BUILTIN/1 CALL_METHOD/1
+                        o0, o1 = arg
+                        value = o0[0](tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        receiver = st.pop()
+                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                        value2 = entry(machine, task, receiver, o1, [value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 187:
+                        # LOAD JUMP
+                        o0, o1 = arg
+                        value = locs[o0]
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
+                    o0, o2, o3 = arg
+                    value = join('', [part if type(part) is str else display(part) for part in [tos, locs[o0]]])
+                    value2 = o2[0](value)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    receiver = st.pop()
+                    entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
+                    value3 = entry(machine, task, receiver, o3, [value2])
+                    if value3 is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value3) is Invoke:
+                        callee = value3.code
+                        arguments = value3.arguments
+                        captured = value3.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value3
+                    continue
+                if op < 193:
+                    if op < 191:
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o8, o11 = arg
+                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
+                        continue
+                    if op < 192:
+                        # EQ
+                        a = st.pop()
+                        tos = equal(a, tos)
+                        continue
+                    # SOME
+                    tos = Some(tos)
+                    continue
+                if op < 195:
+                    if op < 194:
+                        # CONST LOAD GET_FIELD JOIN/3
+                        o0, o1, o2 = arg
+                        tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
+                        continue
+                    # GET_MEMBER LOAD GET_MEMBER SHARE
+                    o0, o1, o2 = arg
+                    value = get_member(tos, o0)
+                    value2 = get_member(locs[o1], o2)
+                    if type(value2) not in PLAIN:
+                        share(value2)
+                    st.append(value)
+                    tos = value2
+                    continue
+                if op < 197:
+                    if op < 196:
+                        # NEXT STORE CONST
+                        o0, o1, o2 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        tos = o2
+                        continue
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
+                    continue
+                if op < 199:
+                    if op < 198:
+                        # NE_INT
+                        a = st.pop()
+                        tos = a != tos
+                        continue
+                    # START
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, args, cells)
+                    continue
+                if op < 201:
+                    if op < 200:
+                        # AWAIT
+                        outcome = machine.await_value(task, tos)
+                        if outcome is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = outcome
+                        continue
+                    # WRAP
+                    tos = NONE_VALUE if tos is None else Some(tos)
+                    continue
+                if op < 202:
+                    # NE
+                    a = st.pop()
+                    tos = not equal(a, tos)
+                    continue
+                if op < 203:
+                    # LT
+                    a = st.pop()
+                    tos = less(a, tos)
+                    continue
+                # CHECK_PAYLOAD
+                tos = check(tos, arg, 'P415')
+                continue
+            if far:
+                if op < 264:
+                    if op < 263:
+                        # LOAD LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] < locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # STORE JUMP
+                    o0, o1 = arg
+                    locs[o0] = tos
+                    ins, cost = o1
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if op < 269:
+                    if op < 265:
+                        # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                        o0, o1, o2, o4, o6 = arg
+                        a = getattr(locs[o0], o1)
+                        if a >= 0 and o2 > 0:
+                            value = a % o2
+                        else:
+                            value = int_rem(a, o2)
+                        if not value == o4:
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 268:
+                        # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
+                        o0, o1, o2, o5, o6 = arg
+                        a = locs[o1]
+                        b = locs[o2]
+                        r = a * b if a < b else a * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 266:
+                        if op < 267:
+                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if not 0 <= index < len(items):
+                                index_out_of_range(index, len(items))
+                            if not items[index] > locs[o3]:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD STORE LOAD
+                        o0, o1, o2 = arg
+                        locs[o1] = locs[o0]
+                        st.append(tos)
+                        tos = locs[o2]
+                        continue
+                    # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
+                    o0, o1, o2, o4, o5, o7 = arg
+                    value = locs[o1]
+                    try:
+                        if value.shared:
+                            locs[o1] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o2]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value.items[index] = o0
+                    else:
+                        write_element(value, index, o0)
+                    r = locs[o4] + locs[o5]
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r
+                    continue
+                if op < 271:
+                    if op < 270:
+                        # NEXT STORE LOAD
+                        o0, o1, o2 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        tos = locs[o2]
+                        continue
+                    # LOAD OK RETURN
+                    value = Ok(locs[arg])
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 273:
+                    if op < 272:
+                        # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o5, o7 = arg
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            value = a % o1
+                        else:
+                            value = int_rem(a, o1)
+                        locs[o3] = value
+                        if not locs[o4] == o5:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # CONST JUMP
+                    o0, o1 = arg
+                    ins, cost = o1
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    st.append(tos)
+                    tos = o0
+                    continue
+                if op < 277:
+                    if op >= 275:
+                        if op < 276:
+                            # DUP IS_ABSENT JUMP_UNLESS POP
+                            if not (tos is None or tos is NONE_VALUE):
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = st.pop()
+                            continue
+                        # GET_ELEMENT STORE LOAD
+                        o0, o1, o2 = arg
+                        locs[o1] = tos[o0]
+                        tos = locs[o2]
+                        continue
+                    if op >= 274:
+                        # LOAD GET_FIELD
+                        o0, o1 = arg
+                        st.append(tos)
+                        tos = getattr(locs[o0], o1)
+                        continue
+                    # LOAD CALL_METHOD/0
+                    o0, o1 = arg
+                    receiver = locs[o0]
+                    entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                    value = entry(machine, task, receiver, o1, [])
+                    if value is SUSPENDED:
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        callee = value.code
+                        arguments = value.arguments
+                        captured = value.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 280:
+                    if op < 278:
+                        # GET_MEMBER
+                        tos = get_member(tos, arg)
+                        continue
+                    if op < 279:
+                        # LOAD_OWN
+                        value = locs[arg]
+                        try:
+                            if value.shared:
+                                locs[arg] = value = own(value)
+                        except AttributeError:
+                            pass
+                        st.append(tos)
+                        tos = value
+                        continue
+                    # LOAD CONST CONST
+                    o0, o1, o2 = arg
+                    st.append(tos)
+                    st.append(locs[o0])
+                    st.append(o1)
+                    tos = o2
+                    continue
+                if op < 282:
+                    if op < 281:
+                        # UNWRAP
+                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                        continue
+                    # CALL_BUILTIN
+                    st.append(tos)
+                    args = st[len(st) - arg[1]:]
+                    del st[len(st) - arg[1]:]
+                    value = arg[0](*args)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value
+                    continue
+                if op < 283:
+                    # SET_INDEX
+                    object2 = st.pop()
+                    value = st.pop()
+                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                        object2.items[tos] = value
+                    else:
+                        write_element(object2, tos, value)
+                    tos = st.pop()
+                    continue
+                if op >= 288:
+                    if op < 289:
+                        # TOOL
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 290:
+                        # PRINTLN
+                        st.append(tos)
+                        values = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        machine.print(task, values, '\n')
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # SWAP
+                    a = st.pop()
+                    st.append(tos)
+                    tos = a
+                    continue
+                if op >= 285:
+                    if op < 286:
+                        # GT
+                        a = st.pop()
+                        tos = greater(a, tos)
+                        continue
+                    if op < 287:
+                        # AGENT
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # DIV
+                    a = st.pop()
+                    tos = div(a, tos)
+                    continue
+                if op >= 284:
+                    # INDEX_OWN
+                    object2 = st.pop()
+                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                        value = object2.items[tos]
+                    else:
+                        value = index_place(object2, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # CALL_METHOD
+                st.append(tos)
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                receiver = st.pop()
+                entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                value = entry(machine, task, receiver, arg, args)
+                if value is SUSPENDED:
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if type(value) is Invoke:
+                    callee = value.code
+                    arguments = value.arguments
+                    captured = value.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                tos = value
+                continue
+            if op < 292:
+                # NEXT STORE LOAD LOAD
+                o0, o1, o2, o3 = arg
+                for value in tos:
+                    break
+                else:
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                locs[o1] = value
+                st.append(tos)
+                st.append(locs[o2])
+                tos = locs[o3]
+                continue
+            if op < 294:
+                if op < 293:
+                    # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
+                    o0, o1, o2, o4 = arg
+                    if not getattr(locs[o0], o1) > o2:
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                # POP LOAD CONST ADD_INT STORE JUMP
+                o1, o2, o4, o5 = arg
+                r = locs[o1] + o2
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                locs[o4] = r
+                ins, cost = o5
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                tos = st.pop()
+                continue
+            if op < 295:
+                # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
+                o0, o1, o2, o5 = arg
+                r = locs[o1] + locs[o2]
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                if locs[o0] == r:
+                    ins, cost = o5
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 348:
-                    if op < 347:
-                        # POP__LOAD__CONST__ADD_INT__STORE
-                        o1, o2, o4 = arg
-                        v1 = locs[o1] + o2
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o4] = v1
-                        tos = pop()
+                continue
+            if op < 297:
+                if op < 296:
+                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if not 0 <= index < len(items):
+                        index_out_of_range(index, len(items))
+                    if not items[index] >= o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
+                    continue
+                # CONST
+                st.append(tos)
+                tos = arg
+                continue
+            if op < 299:
+                if op < 298:
+                    # POP
+                    tos = st.pop()
+                    continue
+                # NEXT SHARE STORE
+                o0, o2 = arg
+                for value in tos:
+                    break
+                else:
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if type(value) not in PLAIN:
+                    share(value)
+                locs[o2] = value
+                continue
+            if op < 301:
+                if op < 300:
+                    # LOAD LOAD ADD_INT RETURN
+                    o0, o1 = arg
+                    r = locs[o0] + locs[o1]
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = r
+                    continue
+                # INDEX_ARRAY GET_FIELD
+                array = st.pop()
+                items = array.items
+                if not 0 <= tos < len(items):
+                    index_out_of_range(tos, len(items))
+                tos = getattr(items[tos], arg)
+                continue
+            if op < 302:
+                # CONST SUB_INT
+                r = tos - arg
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
+            if op < 303:
+                # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
+                o0, o1, o2, o5, o7 = arg
+                r = locs[o1] + o2
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                items = locs[o0].items
+                if not 0 <= r < len(items):
+                    index_out_of_range(r, len(items))
+                r2 = items[r] + o5
+                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                    overflow('+')
+                locs[o7] = r2
+                continue
+            if op < 305:
+                if op < 304:
+                    # CALL_HOST
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    machine.suspend(task, arg.effect, arg.prepare(*args))
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # IS_ERROR
+                tos = arg.matches(tos)
+                continue
+            if op < 306:
+                # SUB_INT
+                a = st.pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
+            if op < 307:
+                # VARIANT
+                st.append(tos)
+                payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                tos = EnumValue(arg.decl, arg.variant, tuple(payload))
+                continue
+            if op < 309:
+                if op < 308:
+                    # NONE
+                    st.append(tos)
+                    tos = NONE_VALUE
+                    continue
+                # ADD
+                a = st.pop()
+                tos = add(a, tos)
+                continue
+            if op < 311:
+                if op < 310:
                     # POW
-                    a = pop()
+                    a = st.pop()
                     tos = power(a, tos)
                     continue
-                if op < 349:
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
+                # FLUSH
+                machine.flush(task)
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 315:
+                if op >= 313:
+                    if op < 314:
+                        # FILL
+                        hole = st.pop()
+                        fill(hole, tos)
+                        tos = st.pop()
+                        continue
+                    # HALT
+                    task.finish(tos)
+                    tos = st.pop()
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 350:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # RACE
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                value = machine.race(task, new)
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
+                if op >= 312:
+                    # FAIL_MATCH
+                    raise Panic('P009', f'no arm matches {debug(tos)}')
+                # ENTER
+                arg.hits += 1
+                if arg.hits <= machine.calls_before:
+                    continue
+                st.append(tos)
+                machine.fuel, fuel = (fuel, 0)
+                outcome = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+                machine.fuel, fuel = (0, machine.fuel)
+                if outcome is False:
+                    tos = st.pop()
+                    continue
+                if outcome is None:
+                    ins, locs, cells, code, tos = task.state
+                    if machine.raised is not None:
+                        raise machine.take_raised()
+                    continue
+                ins, locs, cells, code = frames.pop()
+                tos = outcome[0]
                 continue
-            if op >= 367:
-                if op < 369:
-                    if op < 368:
-                        # SUB_INT
-                        a = pop()
-                        r = a - tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('-')
-                        continue
-                    # SWAP
-                    a = pop()
-                    moved = a
-                    push(tos)
-                    tos = moved
+            if op < 317:
+                if op < 316:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
                     continue
-                if op < 371:
-                    if op < 370:
-                        # TOOL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # TRUE
-                    push(tos)
-                    tos = True
-                    continue
-                if op < 372:
-                    # TRY_CAST
-                    tos = try_cast(tos, arg)
-                    continue
-                # WRAP
-                tos = NONE_VALUE if tos is None else Some(tos)
+                # IS_OK
+                tos = type(tos) is Ok
                 continue
-            if op < 355:
-                if op < 353:
-                    if op < 352:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 354:
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                # SETTLE
-                value = machine.settle(task, tos, len(frames))
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
+            if op < 318:
+                # LINK
+                ins = arg.home.link(arg)
+                fuel -= arg.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 continue
-            if op >= 363:
-                if op < 365:
-                    if op < 364:
-                        # STORE__LOAD__GET_ELEMENT
-                        o0, o1, o2 = arg
-                        locs[o0] = tos
-                        tos = locs[o1][o2]
-                        continue
-                    # STORE__LOAD__LOAD__SHARE
-                    o0, o1, o2 = arg
-                    locs[o0] = tos
-                    v1 = locs[o2]
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    push(locs[o1])
-                    tos = v1
-                    continue
-                if op < 366:
-                    # STORE__LOAD__STORE__LOAD
-                    o0, o1, o2, o3 = arg
-                    locs[o0] = tos
-                    locs[o2] = locs[o1]
-                    tos = locs[o3]
-                    continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
+            if op >= 319:
+                # RETURN_RESULT
+                if type(tos) is Err:
+                    marked(tos, arg)
+                ins, locs, cells, code = frames.pop()
                 continue
-            if op >= 359:
-                if op < 361:
-                    if op < 360:
-                        # SHARE
-                        tos = share(tos)
-                        continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
-                    continue
-                if op < 362:
-                    # START
-                    push(tos)
-                    new = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, new, cells)
-                    continue
-                # STORE_CELL
-                cells[arg].value = tos
-                tos = pop()
+            # LOOP
+            arg.hits += 1
+            if arg.hits <= machine.loops_before:
                 continue
-            if op < 357:
-                if op < 356:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_INDEX
-                object = pop()
-                value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
-                tos = pop()
+            st.append(tos)
+            values = st[len(st) - arg.depth:]
+            del st[len(st) - arg.depth:]
+            room = limit - len(frames)
+            machine.fuel, fuel = (fuel, 0)
+            outcome = machine.translated_loop(task, arg, locs, cells, values, room)
+            machine.fuel, fuel = (0, machine.fuel)
+            if outcome is False:
+                st.extend(values)
+                tos = st.pop()
                 continue
-            if op < 358:
-                # SET_MEMBER
-                value = pop()
-                store_member(tos, arg, value)
-                tos = pop()
+            if outcome is None:
+                ins, locs, cells, code, tos = task.state
+                if machine.raised is not None:
+                    raise machine.take_raised()
                 continue
-            # SET_PART
-            object = pop()
-            value = pop()
-            tos = store_index(object, tos, value)
+            ins, locs, cells, code = frames.pop()
+            tos = outcome[0]
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)
+        back = BEHIND.get(error.__traceback__.tb_lineno)
+        if back:
+            ins = node_before(code, ins, back)
         task.state = (ins, locs, cells, code, tos)
         raise as_panic(error) from None

@@ -1,8 +1,8 @@
 """`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
 
 By the receiver's class to a row of the built-in registry, then to its body, to a function written in the language, or to the
-handlers of handles. Hands on results, `Invoke` for a function the loop enters, `SUSPENDED` when an effect ends the slice.
-Must not know: the loop's variables, the host.
+handlers of handles. A method gives its result, `Invoke` for a function the loop enters, or `SUSPENDED` when an effect ends the
+slice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ..values import (
     Struct,
     ToolRef,
     check,
-    debug,
     get_member,
     make_error,
     matches,
@@ -33,7 +32,7 @@ from .methods_stores import HANDLERS as STORE_HANDLERS
 from .methods_stores import READS as STORE_READS
 from .methods_stores import SLOT_HANDLERS, is_quiet
 from .methods_stores import WRITES as STORE_WRITES
-from .tasks import SUSPENDED, Invoke
+from .tasks import Invoke
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,16 +45,10 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 
-__all__ = [
-    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method", "method_entry",
-    "missing_value", "node_before", "not_fallible", "wrong_length",
-]  # fmt: skip
-
-
 def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
 
-    The loop holds this body itself: tools/loop_control.py copies it, a call of Python's own costs as much as the look-up."""
+    The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     return entry(machine, task, receiver, site, arguments)
 
