@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from concerto.compiler.pipeline import compile_source
-from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES
+from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.interp import link
 from gen_loop import RUNS, read_meanings
 from loop_compose import Library, Run
@@ -100,9 +100,8 @@ class Choice:
         self.impossible: set[Segment] = set()
         self.gains: defaultdict[Segment, float] = defaultdict(float)
         self.within: defaultdict[Segment, set[Segment]] = defaultdict(set)
-        self.tiles = {segment: [1] * len(segment) for segment in weights}
+        self.tiles = {segment: link.tiling(list(segment), set(), self.runs, longest) for segment in weights}
         for segment in weights:
-            self.tiles[segment] = link.tiling(list(segment), set(), self.runs, longest)
             self.count(segment, 1)
 
     def count(self, segment: Segment, sign: int) -> None:
@@ -137,12 +136,7 @@ class Choice:
         return run
 
     def is_possible(self, run: Segment) -> bool:
-        """Whether the opcodes can stand behind one another in one body. The machine looks for a `?` that comes next, and one that
-        ends the slice goes on behind it, so the first must stand at another place and the second at the end."""
-        if run[0] == "TRY" or any(a == link.GROWING[0] for a in run):
-            return False
-        if any(BY_NAME[name].flow == "suspend" for name in (n.partition("/")[0] for n in run[:-1]) if name in BY_NAME):
-            return False
+        """Whether the opcodes can stand behind one another in one body."""
         try:
             Run(self.library, run).body()
         except AssertionError:

@@ -202,6 +202,8 @@ class Run:
         self.moved = False  # whether the path has gone to another instruction
         self.at = 0
         self.used = LOOP_NAMES | library.reserved
+        # the machine looks whether the next node is a `?`, and the linker puts CONCAT and STORE together before anything else
+        assert len(names) == 1 or (names[0] != "TRY" and "CONCAT" not in names), f"{names} is no run"
         held = [i for i, name in enumerate(names) if self.meaning(name).needs_operand(name.partition("/")[2])]
         self.operands = {i: "arg" if len(held) == 1 else f"o{i}" for i in held}  # by the index of its opcode
         self.used.update(self.operands.values())
@@ -360,6 +362,7 @@ class Run:
 
     def result(self, value: ast.expr | None) -> Results:
         if isinstance(value, ast.Name) and value.id == SLICE_ENDS:
+            assert self.at == len(self.names) - 1, f"{self.names[self.at]} cannot stand within {self.names}"
             self.restore()
             for line in ("task.state = (ins, locs, cells, code, tos)", "machine.fuel += fuel", "return"):
                 self.say(line)

@@ -90,9 +90,13 @@ def test_a_read_comes_before_the_write_behind_it(generator: ModuleType) -> None:
     ]  # fmt: skip
 
 
-def test_what_calls_cannot_stand_within_a_run(generator: ModuleType) -> None:
-    with pytest.raises(AssertionError, match="cannot stand within"):
-        generator.Run(generator.read_meanings()[0], ("CALL/1", "POP")).body()
+NO_RUNS = [("CALL/1", "POP"), ("CALL_METHOD/1", "POP"), ("EMIT", "LOAD"), ("TRY", "STORE"), ("LOAD", "CONCAT")]
+
+
+@pytest.mark.parametrize("run", NO_RUNS)
+def test_what_leaves_the_frame_or_is_looked_for_cannot_stand_anywhere(generator: ModuleType, run: tuple[str, ...]) -> None:
+    with pytest.raises(AssertionError, match="cannot stand within|is no run"):
+        generator.Run(generator.read_meanings()[0], run).body()
 
 
 def test_runs_of_opcodes_that_are_no_longer_there_are_refused(
