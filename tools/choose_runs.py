@@ -25,7 +25,7 @@ from loop_compose import Library, Run
 ROOT = Path(__file__).resolve().parent.parent
 MANY, LONGEST = 64, 4
 INNER = 100  # how much more an instruction within a loop counts
-ALONE = 0.8  # of a node: what is saved where an opcode with a group of known size has lines of its own
+ALONE = 1.5  # nodes that are saved, so to speak, where an opcode with a group of known size has lines of its own
 # How many parts of ten thousand come to the weight 10. Weights grow with the root, since other programs run other opcodes.
 UNIT = 10_000
 
@@ -100,7 +100,7 @@ class Choice:
         self.impossible: set[Segment] = set()
         self.gains: defaultdict[Segment, float] = defaultdict(float)
         self.within: defaultdict[Segment, set[Segment]] = defaultdict(set)
-        self.tiles = {segment: link.tiling(list(segment), set(), self.runs, longest) for segment in weights}
+        self.tiles = {segment: link.tiling(list(segment), set(), self.runs, link.lengths_of(())) for segment in weights}
         for segment in weights:
             self.count(segment, 1)
 
@@ -128,9 +128,10 @@ class Choice:
             self.impossible.add(run)
             del self.gains[run]
         self.runs.add(run)
+        lengths = link.lengths_of(self.runs)
         for segment in self.within[run]:
             self.count(segment, -1)
-            self.tiles[segment] = link.tiling(list(segment), set(), self.runs, self.longest)
+            self.tiles[segment] = link.tiling(list(segment), set(), self.runs, lengths)
             self.count(segment, 1)
         del self.gains[run]
         return run

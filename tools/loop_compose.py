@@ -33,8 +33,6 @@ MAY_WAIT = (
 READS = (ast.Subscript, ast.Attribute, ast.Call)
 
 
-
-
 class Meaning:
     """What one opcode does: the values it takes, deepest first, and its function."""
 
@@ -55,6 +53,7 @@ class Meaning:
         return self.parameters == [*takes, *self.context]
 
     def needs_operand(self, count: str) -> bool:
+        """`count`: the size of its group, "" where only the operand says it."""
         return "operand" in self.context or (self.group is not None and not count)
 
 
@@ -212,6 +211,7 @@ class Run:
         return self.library.meanings[name.partition("/")[0]]
 
     def body(self) -> list[Line]:
+        """Write all lines. AssertionError where the opcodes cannot stand behind one another."""
         if len(self.operands) > 1:
             self.say(f"{', '.join(self.operands.values())} = arg")
         for at, name in enumerate(self.names):
@@ -322,8 +322,9 @@ class Run:
             self.settle()
         return self.bind(body, {p: bound[p] for p in meaning.takes}, values)
 
-    def bind(self, body: list[ast.stmt], bound: dict[str, ast.expr], values: dict[str, ast.expr], loop: str = "loop") -> Results:
-        """Write a body with expressions for its parameters, which get names where they are used more than once or too late."""
+    def bind(self, body: list[ast.stmt], bound: dict[str, ast.expr], values: dict[str, ast.expr]) -> Results:
+        """Write a body with `bound` expressions for its parameters, which get names where they are used more than once or too
+        late; `values` stand for its other names."""
         changed = assigned(body)
         for parameter, value in bound.items():
             if is_truth(value) and parameter not in changed:
@@ -338,7 +339,7 @@ class Run:
         for local in changed:
             if local not in values:
                 values[local] = ast.Name(self.fresh(local), ast.Load())
-        return self.block([Substitution(values, loop).visit(s) for s in body])
+        return self.block([Substitution(values).visit(s) for s in body])
 
     def block(self, statements: list[ast.stmt]) -> Results:
         """Write statements whose names are those of the loop; what they push, if they come to their end."""
@@ -401,6 +402,7 @@ class Run:
     def inlined_body(
         self, function: ast.FunctionDef, call: ast.Call, rest: list[ast.stmt], body: list[ast.stmt] | None = None
     ) -> Results:
+        """Write the text of a function, or `body` in place of it, with what a call hands over, then the rest."""
         parameters = [a.arg for a in function.args.args]
         loop = parameters.pop(0) if parameters[0] == "self" else ""
         statements = [copy.deepcopy(s) for s in (function.body if body is None else body) if not is_docstring(s)]

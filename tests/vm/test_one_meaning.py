@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.interp import ops, template
+from concerto.vm.interp.link import load_image
 from concerto.vm.jit import library
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -107,3 +110,29 @@ def test_runs_of_opcodes_that_are_no_longer_there_are_refused(
     monkeypatch.setattr(generator, "RUNS", runs)
     with pytest.raises(SystemExit, match="knows an opcode OLD: run tools/choose_runs.py"):
         generator.generate()
+
+
+def test_the_counted_runs_are_few_and_short(generator: ModuleType) -> None:
+    words = [line.split()[1:] for line in generator.RUNS.read_text(encoding="utf-8").splitlines()[1:]]
+    runs = [run for run in words if len(run) > 1 or "/" in run[0]]
+    assert 32 <= len(runs) <= 96 and max(map(len, runs)) == 4
+
+
+def test_the_run_that_saves_most_nodes_is_chosen(generator: ModuleType) -> None:
+    import choose_runs
+
+    segments = Counter({("LOAD", "LOAD", "ADD_INT", "RETURN"): 10, ("LOAD", "LOAD", "EMIT"): 9, ("CALL/1", "POP", "JUMP"): 25})
+    choice = choose_runs.Choice(generator.read_meanings()[0], segments, 4)
+    assert [choice.choose() for _ in range(3)] == [("CALL/1",), ("LOAD", "LOAD", "ADD_INT", "RETURN"), ("POP", "JUMP")]
+    assert choice.counts()["CALL/1",] == choice.counts()["POP", "JUMP"] == 25
+
+
+def test_an_instruction_counts_more_between_a_jump_back_and_where_it_goes(generator: ModuleType) -> None:
+    import choose_runs
+
+    image = compile_source(b"fn main() { let mut n = 0; while n < 9 { n += 1; } println(n); }", "main.conc").image
+    assert image is not None
+    counted = choose_runs.Counts()
+    counted.add(load_image(image))
+    (loop,) = [segment for segment, weight in counted.segments.items() if weight == choose_runs.INNER]
+    assert loop == ("LOAD", "CONST", "LT_INT", "JUMP_UNLESS", "LOAD", "CONST", "ADD_INT", "STORE", "JUMP")

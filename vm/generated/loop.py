@@ -103,147 +103,147 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
-    "LOAD": 8,
-    "INT": 20,
-    "SHARE": 23,
-    "GT_INT": 28,
-    "EQ_INT": 38,
-    "OK": 40,
-    "MODEL": 41,
-    "LENGTH": 42,
-    "SET_FIELD": 43,
-    "GET_ERROR": 44,
-    "LEDGER": 45,
-    "POP_TRY": 46,
-    "PRINT": 47,
-    "SETTLE": 48,
-    "DIV_INT": 49,
-    "ERR_FROM": 50,
-    "RACE": 51,
-    "SET_ELEMENT": 52,
-    "TRY_CAST": 53,
-    "REM": 54,
-    "LE": 55,
-    "TRY": 65,
-    "CLOSURE": 76,
-    "LT_INT": 79,
-    "NEW_CELL": 81,
-    "IS": 83,
-    "NIL": 84,
-    "PARSE_AS": 85,
-    "NOT": 86,
-    "ERROR": 87,
-    "CAST": 88,
-    "PARALLEL": 89,
-    "CELL_OWN": 90,
-    "ASK_FOR": 91,
-    "SET_MEMBER": 92,
-    "CALL_VALUE": 112,
-    "THROW": 118,
-    "STRUCT": 119,
-    "JUMP_IF": 120,
-    "CHECK": 121,
-    "PIPELINE": 122,
-    "ADD_FLOAT": 123,
-    "TRUE": 124,
-    "CONFIGURE": 125,
-    "IS_ERR": 126,
-    "CALL_INOUT": 127,
-    "CHANGES_SELF": 128,
-    "SET_PART": 129,
-    "JUMP": 134,
-    "RETURN": 145,
-    "ADD_INT": 147,
-    "TUPLE": 151,
-    "RANGE": 152,
-    "MEMORY": 153,
-    "STORE_CELL": 154,
-    "CONCAT__STORE": 156,
-    "FIELD_OWN": 157,
-    "FALSE": 158,
-    "CONCAT": 159,
-    "ASK": 160,
-    "LOAD_CELL": 161,
-    "GET_PAYLOAD": 162,
-    "MCP": 163,
-    "FAIL_LENGTH": 164,
-    "IS_NIL": 165,
-    "SUB": 166,
-    "EMIT": 174,
-    "STORE": 178,
-    "ARRAY": 183,
-    "DROP": 188,
-    "EQ": 191,
-    "SOME": 192,
-    "INT_TO_FLOAT": 196,
-    "NE_INT": 197,
-    "START": 198,
-    "AWAIT": 199,
-    "WRAP": 200,
-    "NE": 201,
-    "LT": 202,
-    "CHECK_PAYLOAD": 203,
-    "NEXT": 215,
-    "GET_FIELD": 217,
-    "JOIN": 220,
-    "HASHMAP": 222,
-    "GET_ELEMENT": 223,
-    "REM_INT": 224,
-    "DUP": 225,
-    "GE_INT": 226,
-    "GE": 227,
-    "IS_VARIANT": 228,
-    "SCHEMA": 229,
-    "MUL": 230,
-    "MEMBER_OWN": 231,
-    "NEG": 232,
-    "JUMP_UNLESS": 242,
-    "CALL": 247,
-    "ITERATE": 248,
-    "INDEX_ARRAY": 249,
-    "MAP": 251,
-    "MUL_INT": 252,
-    "IS_SOME": 253,
-    "INDEX": 254,
-    "SLIDE": 255,
-    "ERR": 256,
-    "AWAIT_ALL": 257,
-    "LE_INT": 258,
-    "NEG_INT": 259,
-    "MUL_FLOAT": 260,
-    "SUB_FLOAT": 261,
-    "GET_MEMBER": 277,
-    "LOAD_OWN": 278,
-    "UNWRAP": 280,
-    "CALL_BUILTIN": 281,
-    "SET_INDEX": 282,
-    "CALL_METHOD": 283,
-    "INDEX_OWN": 284,
-    "GT": 285,
-    "AGENT": 286,
-    "DIV": 287,
-    "TOOL": 288,
-    "PRINTLN": 289,
-    "SWAP": 290,
-    "CONST": 296,
-    "POP": 297,
-    "CALL_HOST": 303,
-    "IS_ERROR": 304,
-    "SUB_INT": 305,
-    "VARIANT": 306,
-    "NONE": 307,
-    "ADD": 308,
-    "POW": 309,
-    "FLUSH": 310,
-    "ENTER": 311,
-    "FAIL_MATCH": 312,
-    "FILL": 313,
-    "HALT": 314,
-    "IS_ABSENT": 315,
-    "IS_OK": 316,
-    "LINK": 317,
-    "LOOP": 318,
-    "RETURN_RESULT": 319,
+    "JUMP": 0,
+    "CONST": 1,
+    "SHARE": 4,
+    "ADD_INT": 7,
+    "RANGE": 22,
+    "NEW_CELL": 33,
+    "IS_SOME": 36,
+    "IS": 39,
+    "INDEX": 40,
+    "NIL": 42,
+    "CHECK": 45,
+    "VARIANT": 46,
+    "ASK": 47,
+    "PRINT": 48,
+    "ERROR": 49,
+    "CONFIGURE": 50,
+    "ERR_FROM": 51,
+    "MCP": 52,
+    "CALL_INOUT": 53,
+    "MUL": 54,
+    "MUL_FLOAT": 55,
+    "SET_MEMBER": 56,
+    "SUB_FLOAT": 57,
+    "LOAD": 58,
+    "JUMP_UNLESS": 59,
+    "NEXT": 63,
+    "HASHMAP": 75,
+    "CALL_BUILTIN": 78,
+    "SOME": 79,
+    "STRUCT": 80,
+    "DROP": 82,
+    "GE_INT": 86,
+    "PIPELINE": 87,
+    "GT": 88,
+    "NONE": 89,
+    "AWAIT": 90,
+    "WRAP": 91,
+    "POW": 92,
+    "MEMBER_OWN": 93,
+    "CHECK_PAYLOAD": 94,
+    "POP": 97,
+    "INT": 98,
+    "RETURN": 100,
+    "GET_ELEMENT": 109,
+    "LT_INT": 111,
+    "MAP": 112,
+    "CALL_HOST": 113,
+    "STORE_CELL": 114,
+    "CONCAT__STORE": 117,
+    "REM_INT": 118,
+    "FIELD_OWN": 119,
+    "DUP": 121,
+    "JOIN": 123,
+    "INT_TO_FLOAT": 124,
+    "NE_INT": 125,
+    "START": 126,
+    "AGENT": 127,
+    "PARALLEL": 128,
+    "FAIL_LENGTH": 129,
+    "ASK_FOR": 130,
+    "SET_PART": 131,
+    "ARRAY": 138,
+    "GT_INT": 141,
+    "CLOSURE": 144,
+    "LOAD_OWN": 145,
+    "MEMORY": 148,
+    "UNWRAP": 149,
+    "EQ": 150,
+    "CALL_VALUE": 153,
+    "JUMP_IF": 156,
+    "SUB_INT": 158,
+    "PARSE_AS": 161,
+    "NOT": 162,
+    "LOAD_CELL": 163,
+    "GET_PAYLOAD": 164,
+    "SCHEMA": 165,
+    "NE": 166,
+    "CHANGES_SELF": 167,
+    "SUB": 168,
+    "EMIT": 169,
+    "INDEX_ARRAY": 182,
+    "EQ_INT": 188,
+    "THROW": 189,
+    "IS_ERROR": 190,
+    "OK": 191,
+    "MODEL": 192,
+    "LENGTH": 193,
+    "GET_ERROR": 197,
+    "INDEX_OWN": 198,
+    "GE": 199,
+    "TRUE": 200,
+    "DIV_INT": 201,
+    "RACE": 202,
+    "SET_ELEMENT": 203,
+    "PRINTLN": 204,
+    "NEG": 205,
+    "TRY": 206,
+    "GET_FIELD": 211,
+    "GET_MEMBER": 214,
+    "CALL": 223,
+    "SLIDE": 228,
+    "POP_TRY": 229,
+    "CAST": 230,
+    "LE_INT": 231,
+    "NEG_INT": 232,
+    "REM": 233,
+    "SWAP": 234,
+    "STORE": 235,
+    "MUL_INT": 242,
+    "CALL_METHOD": 254,
+    "FALSE": 255,
+    "TUPLE": 257,
+    "ERR": 258,
+    "AWAIT_ALL": 259,
+    "ADD": 260,
+    "CELL_OWN": 261,
+    "IS_NIL": 262,
+    "FLUSH": 263,
+    "ITERATE": 272,
+    "SET_INDEX": 281,
+    "SET_FIELD": 284,
+    "CONCAT": 286,
+    "ADD_FLOAT": 287,
+    "SETTLE": 288,
+    "DIV": 289,
+    "TOOL": 290,
+    "LT": 291,
+    "LE": 292,
+    "LEDGER": 308,
+    "IS_VARIANT": 309,
+    "IS_ERR": 310,
+    "TRY_CAST": 311,
+    "ENTER": 312,
+    "FAIL_MATCH": 313,
+    "FILL": 314,
+    "HALT": 315,
+    "IS_ABSENT": 316,
+    "IS_OK": 317,
+    "LINK": 318,
+    "LOOP": 319,
+    "RETURN_RESULT": 320,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -304,6 +304,8 @@ MARKS = (
     (None, None),
     (None, None),
     (None, None),
+    (None, None),
+    (None, None),
     (None, True),
     (None, True),
     (None, True),
@@ -539,7 +541,6 @@ MARKS = (
     (False, True),
     (False, True),
     (False, True),
-    (False, False),
     (False, False),
     (False, False),
     (False, False),
@@ -573,1075 +574,1176 @@ MARKS = (
 # runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
 # counted group of the opcode has n values
 FUSED = {
-    ('NEXT', 'STORE'): (0, (0, 1)),
-    ('LOAD', 'CALL_BUILTIN/2'): (1, (0, 1)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (2, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (3, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (4, (0, 1, 3, 4, 6)),
-    ('ADD_INT', 'RETURN'): (5, ()),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (6, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (7, (0, 1, 2, 3, 4, 5)),
-    ('LOAD_OWN', 'CALL_BUILTIN/2'): (9, (0, 1)),
-    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (10, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (11, (0, 1, 3, 4)),
-    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (12, (0, 1, 3, 5)),
-    ('STORE', 'LOAD'): (13, (0, 1)),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (14, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (15, (0, 1, 3, 4, 5, 7, 9)),
-    ('NEXT', 'STORE', 'CONST', 'CONST'): (16, (0, 1, 2, 3)),
-    ('CALL_BUILTIN/2', 'POP'): (17, (0,)),
-    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (18, (0, 1, 3, 4, 7)),
-    ('LOAD', 'LOAD'): (19, (0, 1)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD'): (21, (0, 1, 2, 3)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (22, (0, 1, 3, 4, 5, 7)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (24, (0, 2)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (25, (0, 2, 3, 4, 6)),
-    ('CALL_BUILTIN/2',): (26, (0,)),
-    ('CONST', 'REM_INT'): (27, (0,)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (29, (0, 1, 2, 3, 4, 6)),
-    ('NEXT', 'SHARE'): (30, (0,)),
-    ('LOAD', 'RETURN'): (31, (0,)),
-    ('CALL_METHOD/0',): (32, (0,)),
-    ('STORE', 'LOAD', 'STORE', 'JUMP'): (33, (0, 1, 2, 3)),
-    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (34, (1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (35, (0, 1, 3, 4, 6)),
-    ('POP', 'CONST'): (36, (1,)),
-    ('DUP', 'IS', 'JUMP_UNLESS'): (37, (1, 2)),
-    ('ARRAY/2',): (39, ()),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (56, (0, 1, 3, 5)),
-    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (57, (0, 1, 3)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (58, (0, 1, 2, 3, 5, 6)),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (59, (2,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (60, (0, 1, 3, 5, 7)),
-    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (61, (0, 1, 3, 5, 7)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (62, (0, 1, 2, 3, 5)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (63, (0, 1, 3, 4, 5, 7)),
-    ('JUMP_UNLESS', 'LOAD'): (64, (0, 1)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (66, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (67, (0, 1, 3, 4)),
-    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (68, (0, 1, 2, 3, 4, 5, 7)),
-    ('CALL_METHOD/1',): (69, (0,)),
-    ('CONST', 'LOAD'): (70, (0, 1)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (71, (0, 1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'LOAD'): (72, (0, 1, 2)),
-    ('STORE', 'LOAD', 'SHARE'): (73, (0, 1)),
-    ('CALL/1',): (74, (0,)),
-    ('CONST', 'CALL_BUILTIN/2'): (75, (0, 1)),
-    ('LOAD', 'FAIL_MATCH'): (77, (0,)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (78, (0, 1, 2, 3, 4)),
-    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (80, (0, 1, 2)),
-    ('JUMP_UNLESS', 'LOAD', 'SLIDE/1', 'JUMP'): (82, (0, 1, 3)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (93, (0, 2, 4)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (94, (0, 1, 3, 5, 7)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (95, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (96, (0, 1, 3, 4, 5, 7, 9, 10)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (97, (0, 1, 2, 5, 7, 9)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (98, (0, 1, 2, 3)),
-    ('POP', 'JUMP'): (99, (1,)),
-    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (100, (0, 1, 2, 4, 7)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (101, (0, 1, 2)),
-    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (102, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (103, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (104, (0, 1, 3)),
-    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (105, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (106, (0, 1, 3, 4, 5, 7)),
-    ('CALL_METHOD/2',): (107, (0,)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (108, (0, 1, 2, 3, 4)),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (109, (0, 1, 3)),
-    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (110, (0, 1, 3)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (111, (0, 1, 3)),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (113, (0, 2)),
-    ('ARRAY/2', 'EMIT'): (114, ()),
-    ('SLIDE/1',): (115, ()),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (116, (0, 1, 2, 4, 5, 7)),
-    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (117, (0, 2)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (130, (0, 1, 3, 4)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (131, (0, 1, 2, 3, 5)),
-    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (132, (0, 1, 3, 5, 7)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (133, (0, 1, 3, 4, 6)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (135, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (136, (0, 1, 3, 5)),
-    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (137, (0, 1, 2, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (138, (0, 1, 2, 5)),
-    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (139, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (140, (0, 1, 3, 4, 5, 8, 9, 11)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (141, (0, 1, 3)),
-    ('FILL', 'JUMP'): (142, (1,)),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (143, (0, 1, 3)),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (144, (0, 1, 2)),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (146, (0, 1, 2)),
-    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (148, (0, 1, 2)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (149, (0, 1, 2, 3, 5, 6, 7)),
-    ('STORE', 'LOAD_OWN'): (150, (0, 1)),
-    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (155, (1, 2)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (167, (0, 1, 2, 3, 4, 5, 6, 7)),
-    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (168, (0, 1, 2, 4, 5, 7, 11)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (169, (0, 2, 3, 4)),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (170, (0, 1, 2, 3, 6, 8, 9)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (171, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'STORE'): (172, (0, 1)),
-    ('LOAD', 'CONST'): (173, (0, 1)),
-    ('CONST', 'STORE'): (175, (0, 1)),
-    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (176, (1, 2, 3, 5, 6)),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (177, (0, 2, 3, 4, 7, 8, 10)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (179, (0, 1, 2, 3)),
-    ('CONST', 'CONST'): (180, (0, 1)),
-    ('CALL_BUILTIN/1',): (181, (0,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (182, (0, 1)),
-    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (184, (0, 1, 3)),
-    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (185, (0, 1)),
-    ('LOAD', 'JUMP'): (186, (0, 1)),
-    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (187, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (189, (0, 1, 3, 5)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (190, (0, 1, 3, 4, 7, 8, 11)),
-    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (193, (0, 1, 2)),
-    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (194, (0, 1, 2)),
-    ('NEXT', 'STORE', 'CONST'): (195, (0, 1, 2)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (204, (0, 1, 3, 4)),
-    ('ADD_INT', 'STORE', 'JUMP'): (205, (1, 2)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (206, (0, 1, 2, 4, 5)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (207, (0, 1, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (208, (0, 1, 3, 4, 5, 7)),
-    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (209, (0, 1, 2, 3, 6)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (210, (0, 1, 2, 3)),
-    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (211, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (212, (0, 1, 3, 5)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (213, (0, 1, 3, 4, 6)),
-    ('LOAD', 'SHARE'): (214, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST'): (216, (0, 1, 2, 3)),
-    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (218, (0, 1, 2, 3)),
-    ('CONST', 'RETURN'): (219, (0,)),
-    ('LOAD', 'CONST', 'MUL_INT'): (221, (0, 1)),
-    ('LOAD', 'CONST', 'SUB_INT'): (233, (0, 1)),
-    ('NEXT', 'STORE', 'LOAD', 'STORE'): (234, (0, 1, 2, 3)),
-    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (235, (0, 1, 3, 4)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (236, (0, 1, 2, 3, 4, 5)),
-    ('STORE', 'LOAD', 'CONST'): (237, (0, 1, 2)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (238, (0, 1, 3, 4, 5)),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (239, (0, 1, 3)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (240, (0, 1, 3)),
-    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (241, (0,)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (243, (0, 2)),
-    ('STORE', 'CONST', 'LOAD'): (244, (0, 1, 2)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (245, (0, 2, 3)),
-    ('POP', 'CONST', 'CONST'): (246, (1, 2)),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (250, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (262, (0, 1, 3)),
-    ('STORE', 'JUMP'): (263, (0, 1)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (264, (0, 1, 2, 4, 6)),
-    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (265, (0, 1, 2, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (266, (0, 1, 3, 5)),
-    ('LOAD', 'STORE', 'LOAD'): (267, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (268, (0, 1, 2, 5, 6)),
-    ('NEXT', 'STORE', 'LOAD'): (269, (0, 1, 2)),
-    ('LOAD', 'OK', 'RETURN'): (270, (0,)),
-    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (271, (0, 1, 3, 4, 5, 7)),
-    ('CONST', 'JUMP'): (272, (0, 1)),
-    ('LOAD', 'CALL_METHOD/0'): (273, (0, 1)),
-    ('LOAD', 'GET_FIELD'): (274, (0, 1)),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (275, (2,)),
-    ('GET_ELEMENT', 'STORE', 'LOAD'): (276, (0, 1, 2)),
-    ('LOAD', 'CONST', 'CONST'): (279, (0, 1, 2)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (291, (0, 1, 2, 3)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (292, (0, 1, 2, 4)),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (293, (1, 2, 4, 5)),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (294, (0, 1, 2, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (295, (0, 1, 3, 5)),
-    ('NEXT', 'SHARE', 'STORE'): (298, (0, 2)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (299, (0, 1)),
-    ('INDEX_ARRAY', 'GET_FIELD'): (300, (1,)),
-    ('CONST', 'SUB_INT'): (301, (0,)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (302, (0, 1, 2, 5, 7)),
-    ('CONCAT', 'STORE'): (156, (1,)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (2, (0, 1, 3, 4)),
+    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (3, (0, 2, 3)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (5, (0, 1, 2, 3)),
+    ('LOAD', 'CALL_BUILTIN/2'): (6, (0, 1)),
+    ('JUMP_UNLESS', 'LOAD'): (8, (0, 1)),
+    ('ADD_INT', 'STORE', 'JUMP'): (9, (1, 2)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (10, (0, 2, 3, 4)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (11, (0, 1, 3)),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (12, (0, 1, 3, 4)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (13, (0, 1, 3, 4, 5, 7, 9, 10)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (14, (2,)),
+    ('LOAD', 'JUMP'): (15, (0, 1)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (16, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (17, (0, 1, 2, 5, 7, 9)),
+    ('LOAD', 'STORE'): (18, (0, 1)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (19, (0, 1, 2, 3, 4, 5)),
+    ('CALL_METHOD/0',): (20, (0,)),
+    ('CALL/2',): (21, (0,)),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (23, (0, 1, 2, 3, 6)),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (24, (0, 1, 2, 4, 7)),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (25, (0, 1, 3, 4)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (26, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (27, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (28, (0, 1, 3)),
+    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (29, (0, 2)),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (30, (0, 1, 3, 4, 5, 7)),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (31, (0,)),
+    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (32, (1, 2)),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (34, (0, 1, 3, 4, 7)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (35, (0, 2)),
+    ('NEXT', 'SHARE', 'STORE'): (37, (0, 2)),
+    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (38, (0, 1, 2)),
+    ('INDEX_ARRAY', 'GET_FIELD'): (41, (1,)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (43, (0, 1, 2, 3, 4)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (44, (0, 1, 3, 4, 7, 8, 11)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (60, (0, 1, 2, 3, 4, 5, 6, 7)),
+    ('CONST', 'CONST'): (61, (0, 1)),
+    ('GET_ELEMENT', 'STORE', 'LOAD'): (62, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (64, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (65, (0, 1, 3)),
+    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (66, (0, 1, 3)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (67, (0, 1, 3)),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (68, (0, 1, 2, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (69, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (70, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'FAIL_MATCH'): (71, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (72, (0, 1, 2, 3, 5)),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (73, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (74, (0, 1, 2, 5)),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (76, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (77, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (81, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (83, (0, 1)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (84, (0, 1, 2, 3, 5, 6, 7)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (85, (0, 1, 3, 5)),
+    ('POP', 'JUMP'): (95, (1,)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (96, (0, 2, 4)),
+    ('CALL_METHOD/2',): (99, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (101, (0, 1, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (102, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (103, (0, 1, 3, 4, 6)),
+    ('CALL/1',): (104, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (105, (0, 1, 2, 3, 4, 5)),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (106, (1, 2, 4, 5)),
+    ('STORE', 'LOAD', 'CONST'): (107, (0, 1, 2)),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (108, (0, 1, 3, 5, 7)),
+    ('LOAD', 'STORE', 'LOAD'): (110, (0, 1, 2)),
+    ('CALL_BUILTIN/2', 'POP'): (115, (0,)),
+    ('ARRAY/2',): (116, ()),
+    ('LOAD', 'LOAD', 'LOAD'): (120, (0, 1, 2)),
+    ('NEXT', 'STORE', 'CONST'): (122, (0, 1, 2)),
+    ('NEXT', 'STORE'): (132, (0, 1)),
+    ('NEXT', 'STORE', 'CONST', 'CONST'): (133, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD'): (134, (0, 1)),
+    ('CALL_METHOD/1',): (135, (0,)),
+    ('CALL_BUILTIN/1',): (136, (0,)),
+    ('LOAD', 'CALL_METHOD/0'): (137, (0, 1)),
+    ('POP', 'CONST', 'CONST'): (139, (1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (140, (0, 1, 3, 4, 6)),
+    ('SLIDE/1',): (142, ()),
+    ('CONST', 'RETURN'): (143, (0,)),
+    ('TUPLE/2',): (146, ()),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (147, (0, 1, 3, 4, 5, 7)),
+    ('DUP', 'IS', 'JUMP_UNLESS'): (151, (1, 2)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (152, (0, 1, 3)),
+    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (154, (0, 1, 2)),
+    ('JOIN/2',): (155, ()),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (157, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (159, (0, 1, 2, 5, 7)),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (160, (0, 1, 2, 4, 5, 7)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (170, (0, 1, 3, 5)),
+    ('NEXT', 'STORE', 'LOAD'): (171, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (172, (0, 1, 2, 4, 5, 7, 11)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (173, (0, 1, 3, 5, 7)),
+    ('STORE', 'CONST', 'LOAD'): (174, (0, 1, 2)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (175, (0, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (177, (0, 1, 2, 3, 6, 8, 9)),
+    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (178, (0, 1, 2)),
+    ('NEXT', 'SHARE'): (179, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (180, (0, 1, 3, 5, 7)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (181, (0, 1, 2, 3)),
+    ('LOAD_OWN', 'CALL_BUILTIN/2'): (183, (0, 1)),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (184, (0, 2, 3)),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (185, (0, 1, 3, 5)),
+    ('DROP/1',): (186, ()),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (187, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (194, (0, 1, 3)),
+    ('CONST', 'SUB_INT'): (195, (0,)),
+    ('JOIN/3',): (196, ()),
+    ('FILL', 'JUMP'): (207, (1,)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (208, (0, 1, 3)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD'): (209, (0, 1, 2, 3)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (210, (0, 2, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (212, (0, 1, 2, 4, 6)),
+    ('ADD_INT', 'RETURN'): (213, ()),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (215, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (216, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (217, (0, 1, 2, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (218, (0, 1, 2, 5, 6)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (219, (0, 1, 3)),
+    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (220, (0, 1, 2)),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (221, (0, 1, 3, 4)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (222, (0, 1, 3, 4, 6)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (224, (0, 1, 3, 4, 5, 7)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (225, (0, 2, 3, 4, 6)),
+    ('LOAD', 'RETURN'): (226, (0,)),
+    ('JOIN/1',): (227, ()),
+    ('STORE', 'JUMP'): (236, (0, 1)),
+    ('LOAD', 'CONST', 'SUB_INT'): (237, (0, 1)),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (238, (0, 1, 3)),
+    ('LOAD', 'GET_FIELD'): (239, (0, 1)),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (240, (0, 1, 3, 5, 7)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (241, (0, 1, 2, 4, 5)),
+    ('CONST', 'JUMP'): (243, (0, 1)),
+    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (244, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (245, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (246, (0, 1, 3, 4, 5)),
+    ('CONST', 'STORE'): (247, (0, 1)),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (248, (1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (249, (0, 1, 3, 4, 5, 7, 9)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (250, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (251, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (252, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (253, (0, 1)),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (256, (0, 1, 2)),
+    ('STORE', 'LOAD'): (264, (0, 1)),
+    ('LOAD', 'SHARE'): (265, (0,)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (266, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (267, (0, 1, 2, 3, 5)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST'): (268, (0, 1, 2, 3)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (269, (2,)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (270, (0, 1, 2, 4)),
+    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (271, (0, 1, 2, 3)),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (273, (0, 2)),
+    ('ARRAY/2', 'EMIT'): (274, ()),
+    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (275, (1, 2)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (276, (0, 1, 2, 3)),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (277, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (278, (0, 1, 3, 4, 5, 8, 9, 11)),
+    ('LOAD', 'OK', 'RETURN'): (279, (0,)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (280, (0, 1, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (282, (0, 1, 2, 3, 5, 6)),
+    ('CONST', 'REM_INT'): (283, (0,)),
+    ('LOAD', 'CONST', 'CONST'): (285, (0, 1, 2)),
+    ('LOAD', 'CONST'): (293, (0, 1)),
+    ('CALL_BUILTIN/2',): (294, (0,)),
+    ('CONST', 'LOAD'): (295, (0, 1)),
+    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (296, (0, 1, 3)),
+    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (297, (0, 1)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (298, (0, 1, 3, 4, 5)),
+    ('STORE', 'LOAD_OWN'): (299, (0, 1)),
+    ('CALL_VALUE/1',): (300, (0,)),
+    ('POP', 'CONST'): (301, (1,)),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (302, (0, 2, 3, 4, 7, 8, 10)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (303, (0, 1, 3)),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (304, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (305, (0, 1, 2, 3, 4)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (306, (0, 1, 2, 3, 4, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (307, (0, 1, 3, 4, 6)),
+    ('CONCAT', 'STORE'): (117, (1,)),
 }
-LONGEST_RUN = 12
 
 # by the line of the loop that fails, how far before the next node the opcode stands that has failed
 BEHIND = {
-    1670: 1,
-    1671: 1,
-    1672: 1,
-    1673: 1,
-    1674: 1,
-    1683: 1,
-    1692: 9,
-    1701: 3,
-    1702: 1,
-    1703: 1,
-    1704: 1,
-    1710: 5,
-    1711: 3,
-    1712: 1,
-    1724: 6,
-    1725: 4,
-    1726: 4,
-    1727: 4,
-    1728: 4,
-    1738: 1,
-    1739: 1,
-    1740: 1,
-    1741: 1,
-    1746: 7,
-    1747: 4,
-    1748: 4,
-    1753: 1,
-    1754: 1,
-    1755: 1,
-    1762: 1,
-    1773: 7,
-    1774: 7,
-    1775: 4,
-    1776: 4,
-    1782: 2,
-    1792: 3,
-    1793: 3,
-    1794: 3,
-    1795: 3,
-    1796: 3,
-    1802: 2,
-    1808: 1,
-    1809: 1,
-    1810: 1,
-    1811: 1,
-    1816: 9,
-    1817: 7,
-    1818: 7,
-    1819: 7,
-    1820: 7,
+    1783: 4,
+    1784: 2,
+    1785: 2,
+    1786: 2,
+    1787: 1,
+    1804: 1,
+    1805: 1,
+    1806: 1,
+    1812: 1,
+    1813: 1,
+    1819: 3,
+    1820: 3,
     1821: 3,
     1822: 3,
     1823: 3,
-    1824: 3,
-    1830: 1,
-    1831: 1,
-    1835: 7,
-    1836: 4,
-    1837: 4,
-    1842: 1,
-    1843: 1,
-    1844: 1,
-    1849: 1,
-    1850: 1,
-    1851: 1,
-    1852: 1,
-    1853: 1,
-    1854: 1,
-    1855: 1,
-    1863: 5,
-    1864: 3,
-    1865: 3,
-    1866: 3,
-    1867: 3,
-    1868: 1,
-    1869: 1,
-    1870: 1,
-    1875: 5,
-    1876: 3,
-    1877: 3,
-    1878: 3,
-    1879: 3,
-    1880: 3,
-    1881: 3,
-    1894: 4,
-    1895: 3,
-    1896: 3,
-    1897: 3,
+    1829: 2,
+    1835: 1,
+    1847: 3,
+    1848: 3,
+    1849: 3,
+    1850: 3,
+    1851: 3,
+    1887: 1,
     1898: 2,
     1899: 2,
     1900: 2,
     1901: 2,
     1902: 2,
-    1903: 2,
-    1934: 3,
+    1903: 1,
+    1912: 5,
+    1913: 5,
+    1914: 5,
+    1915: 5,
+    1916: 5,
+    1922: 4,
+    1923: 4,
+    1924: 3,
     1935: 3,
-    1936: 3,
-    1937: 3,
-    1938: 3,
-    1944: 2,
-    1952: 7,
-    1953: 5,
-    1954: 5,
-    1955: 5,
-    1956: 4,
-    1957: 1,
-    1958: 1,
-    1959: 1,
-    1968: 2,
-    1969: 2,
-    1970: 2,
-    1971: 2,
-    1972: 2,
-    1973: 2,
-    1974: 2,
-    1981: 7,
-    1982: 7,
-    1983: 7,
-    1984: 7,
-    1985: 7,
-    1991: 6,
-    1992: 6,
-    1993: 5,
-    1994: 2,
-    1995: 2,
-    1996: 2,
-    1997: 2,
-    2010: 6,
-    2011: 4,
-    2012: 4,
+    1945: 4,
+    1946: 2,
+    1947: 2,
+    1948: 2,
+    1949: 2,
+    1950: 2,
+    1951: 1,
+    1958: 11,
+    1959: 9,
+    1960: 9,
+    1961: 9,
+    1962: 9,
+    1963: 9,
+    1964: 9,
+    1965: 9,
+    1966: 9,
+    1967: 5,
+    1968: 5,
+    1969: 5,
+    1970: 5,
+    1971: 5,
+    1972: 5,
+    1973: 5,
+    1974: 5,
+    1975: 3,
+    1976: 3,
+    1977: 3,
+    1978: 2,
+    1979: 2,
+    1980: 2,
+    1981: 2,
+    1982: 2,
+    1983: 2,
+    2003: 5,
+    2004: 5,
+    2005: 5,
+    2006: 5,
+    2007: 5,
     2013: 4,
-    2014: 4,
-    2022: 3,
-    2023: 2,
-    2024: 2,
-    2035: 3,
-    2036: 3,
-    2037: 1,
-    2047: 1,
-    2048: 1,
-    2049: 1,
-    2050: 1,
-    2062: 6,
-    2063: 5,
-    2064: 4,
-    2065: 4,
-    2070: 1,
-    2071: 1,
-    2072: 1,
-    2073: 1,
-    2120: 2,
-    2121: 1,
-    2256: 5,
-    2257: 3,
-    2258: 3,
-    2259: 3,
-    2260: 3,
-    2261: 3,
-    2270: 3,
-    2281: 6,
-    2282: 5,
-    2283: 2,
-    2284: 2,
+    2039: 1,
+    2043: 9,
+    2044: 6,
+    2045: 6,
+    2046: 6,
+    2047: 5,
+    2048: 5,
+    2049: 5,
+    2050: 5,
+    2051: 5,
+    2052: 5,
+    2053: 5,
+    2054: 3,
+    2055: 3,
+    2056: 3,
+    2066: 5,
+    2067: 5,
+    2068: 2,
+    2107: 5,
+    2108: 3,
+    2109: 3,
+    2110: 3,
+    2111: 3,
+    2112: 3,
+    2113: 1,
+    2114: 1,
+    2115: 1,
+    2122: 5,
+    2123: 3,
+    2124: 3,
+    2125: 3,
+    2126: 3,
+    2127: 3,
+    2128: 3,
+    2129: 3,
+    2130: 3,
+    2140: 2,
+    2141: 1,
+    2151: 5,
+    2152: 3,
+    2153: 3,
+    2154: 3,
+    2155: 3,
+    2156: 3,
+    2157: 3,
+    2171: 7,
+    2172: 4,
+    2173: 4,
+    2174: 4,
+    2175: 4,
+    2176: 4,
+    2177: 4,
+    2178: 2,
+    2179: 2,
+    2180: 2,
+    2181: 2,
+    2182: 1,
+    2183: 1,
+    2184: 1,
+    2185: 1,
+    2186: 1,
+    2187: 1,
+    2188: 1,
+    2192: 6,
+    2193: 5,
+    2194: 5,
+    2199: 5,
+    2200: 5,
+    2201: 2,
+    2202: 2,
+    2203: 2,
+    2204: 2,
+    2205: 2,
+    2206: 2,
+    2207: 2,
+    2208: 2,
+    2209: 1,
+    2210: 1,
+    2220: 2,
+    2221: 2,
+    2222: 2,
+    2223: 2,
+    2224: 2,
+    2230: 1,
+    2231: 1,
+    2236: 3,
+    2237: 3,
+    2238: 3,
+    2239: 3,
+    2240: 3,
+    2241: 3,
+    2242: 3,
+    2243: 1,
+    2244: 1,
+    2245: 1,
+    2254: 7,
+    2255: 7,
+    2256: 4,
+    2257: 4,
+    2263: 2,
+    2272: 3,
+    2273: 2,
+    2274: 2,
     2285: 2,
-    2286: 1,
-    2303: 7,
-    2304: 5,
-    2305: 5,
-    2306: 5,
-    2307: 5,
-    2308: 3,
-    2309: 3,
-    2310: 3,
-    2320: 7,
-    2321: 5,
-    2322: 5,
-    2323: 5,
-    2324: 5,
-    2325: 3,
-    2326: 3,
-    2327: 3,
-    2328: 1,
-    2329: 1,
-    2330: 1,
-    2331: 1,
-    2336: 7,
-    2337: 4,
-    2338: 4,
-    2343: 1,
+    2286: 2,
+    2287: 2,
+    2288: 1,
+    2294: 7,
+    2295: 4,
+    2296: 4,
+    2309: 2,
+    2310: 1,
+    2342: 3,
+    2343: 3,
     2344: 1,
-    2345: 1,
-    2346: 1,
-    2352: 7,
-    2353: 5,
-    2354: 5,
-    2355: 5,
-    2356: 4,
-    2357: 1,
-    2358: 1,
-    2359: 1,
-    2363: 5,
-    2364: 5,
-    2365: 5,
-    2366: 5,
-    2367: 5,
-    2373: 4,
-    2374: 1,
-    2375: 1,
-    2376: 1,
-    2377: 1,
-    2390: 1,
-    2391: 1,
-    2392: 1,
-    2398: 1,
-    2399: 1,
-    2448: 2,
-    2455: 2,
-    2456: 2,
-    2464: 4,
-    2465: 2,
-    2466: 2,
-    2467: 2,
-    2468: 1,
-    2477: 7,
-    2478: 7,
-    2479: 5,
-    2480: 4,
-    2481: 4,
-    2487: 1,
-    2488: 1,
-    2489: 1,
+    2361: 1,
+    2362: 1,
+    2363: 1,
+    2364: 1,
+    2365: 1,
+    2366: 1,
+    2367: 1,
+    2368: 1,
+    2377: 4,
+    2378: 4,
+    2379: 4,
+    2380: 4,
+    2381: 4,
+    2387: 3,
+    2396: 11,
+    2513: 7,
+    2514: 6,
+    2515: 5,
+    2516: 5,
+    2521: 2,
     2527: 1,
-    2533: 7,
-    2534: 6,
-    2535: 3,
-    2536: 3,
-    2537: 3,
-    2538: 3,
-    2539: 2,
-    2540: 2,
-    2541: 2,
-    2542: 2,
-    2543: 2,
-    2544: 2,
-    2545: 2,
-    2570: 1,
-    2587: 4,
-    2588: 4,
-    2589: 4,
+    2534: 2,
+    2535: 1,
+    2554: 9,
+    2563: 3,
+    2564: 1,
+    2565: 1,
+    2566: 1,
+    2572: 7,
+    2573: 5,
+    2574: 5,
+    2575: 5,
+    2576: 4,
+    2589: 7,
     2590: 4,
     2591: 4,
-    2597: 3,
-    2610: 2,
-    2611: 2,
-    2612: 2,
-    2613: 2,
-    2614: 2,
-    2615: 2,
-    2616: 2,
-    2629: 3,
-    2630: 3,
-    2631: 3,
-    2637: 3,
-    2638: 3,
-    2639: 1,
-    2718: 4,
-    2719: 4,
-    2720: 4,
-    2721: 4,
-    2722: 4,
-    2723: 4,
-    2724: 4,
-    2725: 2,
-    2726: 2,
-    2727: 2,
-    2737: 3,
-    2738: 2,
-    2752: 7,
-    2753: 5,
-    2754: 5,
-    2755: 5,
-    2756: 3,
-    2757: 3,
-    2758: 3,
-    2759: 3,
-    2769: 9,
-    2774: 11,
-    2775: 9,
-    2776: 9,
-    2777: 9,
-    2778: 9,
-    2779: 5,
-    2780: 5,
-    2781: 5,
-    2782: 5,
-    2783: 3,
-    2784: 3,
-    2785: 3,
-    2786: 2,
-    2787: 2,
-    2788: 2,
-    2789: 2,
-    2790: 2,
-    2791: 2,
-    2808: 9,
-    2809: 6,
-    2810: 6,
-    2811: 6,
-    2812: 5,
-    2813: 5,
-    2814: 5,
-    2815: 3,
-    2816: 3,
-    2817: 3,
-    2828: 7,
-    2829: 4,
-    2830: 4,
-    2831: 4,
-    2832: 4,
-    2833: 4,
-    2834: 4,
-    2835: 2,
-    2836: 2,
-    2837: 2,
-    2838: 2,
-    2839: 1,
-    2840: 1,
-    2841: 1,
-    2846: 2,
+    2596: 1,
+    2597: 1,
+    2598: 1,
+    2603: 3,
+    2604: 1,
+    2635: 3,
+    2636: 1,
+    2637: 1,
+    2638: 1,
+    2642: 7,
+    2643: 6,
+    2644: 6,
+    2645: 6,
+    2646: 6,
+    2647: 6,
+    2648: 6,
+    2649: 4,
+    2650: 4,
+    2651: 4,
+    2652: 4,
+    2653: 4,
+    2654: 1,
+    2655: 1,
+    2656: 1,
+    2672: 7,
+    2673: 4,
+    2674: 4,
+    2679: 1,
+    2680: 1,
+    2681: 1,
+    2682: 1,
+    2683: 1,
+    2684: 1,
+    2685: 1,
+    2686: 1,
+    2696: 5,
+    2697: 5,
+    2698: 5,
+    2699: 5,
+    2700: 5,
+    2706: 4,
+    2707: 2,
+    2714: 5,
+    2715: 2,
+    2716: 2,
+    2717: 2,
+    2727: 8,
+    2728: 2,
+    2729: 2,
+    2730: 2,
+    2742: 5,
+    2743: 5,
+    2744: 5,
+    2745: 5,
+    2746: 5,
+    2752: 4,
+    2753: 1,
+    2754: 1,
+    2755: 1,
+    2756: 1,
+    2757: 1,
+    2758: 1,
+    2759: 1,
+    2760: 1,
+    2783: 7,
+    2784: 4,
+    2785: 4,
+    2790: 1,
+    2791: 1,
+    2792: 1,
+    2793: 1,
+    2794: 1,
+    2795: 1,
+    2796: 1,
+    2797: 1,
+    2808: 3,
+    2809: 1,
+    2810: 1,
+    2811: 1,
+    2818: 7,
+    2819: 6,
+    2820: 2,
+    2821: 2,
+    2836: 5,
+    2837: 3,
+    2838: 3,
+    2839: 3,
+    2840: 3,
+    2841: 3,
+    2842: 3,
+    2843: 3,
+    2844: 3,
+    2845: 1,
+    2846: 1,
     2847: 1,
-    2857: 5,
-    2858: 5,
-    2859: 5,
-    2860: 5,
-    2861: 5,
-    2867: 4,
-    2868: 2,
-    2876: 7,
-    2877: 4,
-    2878: 4,
-    2891: 3,
-    2901: 5,
-    2902: 4,
-    2903: 2,
-    2904: 2,
-    2905: 2,
-    2906: 2,
-    2907: 2,
-    2908: 2,
-    2909: 2,
-    2918: 3,
-    2919: 3,
-    2920: 3,
-    2921: 3,
-    2922: 3,
-    2949: 7,
-    2950: 4,
-    2951: 4,
-    2956: 1,
-    2957: 1,
-    2958: 1,
-    2959: 1,
-    2996: 2,
-    3007: 1,
-    3008: 1,
-    3017: 3,
-    3018: 1,
-    3019: 1,
-    3020: 1,
-    3025: 3,
-    3026: 1,
-    3057: 3,
-    3058: 1,
-    3059: 1,
-    3060: 1,
-    3090: 7,
-    3091: 7,
-    3092: 4,
-    3093: 4,
-    3094: 4,
-    3095: 4,
-    3123: 2,
-    3124: 1,
-    3228: 4,
-    3229: 2,
-    3230: 2,
-    3231: 2,
-    3232: 1,
-    3241: 5,
-    3242: 5,
-    3243: 5,
-    3244: 5,
-    3245: 5,
-    3251: 4,
-    3252: 1,
-    3253: 1,
-    3254: 1,
-    3255: 1,
-    3260: 7,
-    3266: 6,
-    3267: 4,
-    3268: 4,
-    3269: 4,
-    3270: 4,
-    3286: 5,
-    3287: 5,
-    3288: 2,
-    3294: 5,
-    3295: 3,
-    3296: 3,
-    3297: 3,
-    3298: 3,
-    3308: 8,
+    2911: 4,
+    2912: 4,
+    2913: 4,
+    2914: 4,
+    2915: 4,
+    2916: 4,
+    2917: 4,
+    2918: 2,
+    2919: 2,
+    2920: 2,
+    2942: 3,
+    2943: 3,
+    2944: 3,
+    2945: 3,
+    2946: 3,
+    2952: 2,
+    2987: 6,
+    2988: 5,
+    2989: 2,
+    2990: 2,
+    2991: 2,
+    2992: 1,
+    3000: 6,
+    3001: 4,
+    3002: 4,
+    3003: 4,
+    3004: 4,
+    3005: 4,
+    3006: 4,
+    3007: 4,
+    3008: 4,
+    3032: 6,
+    3033: 6,
+    3034: 6,
+    3035: 6,
+    3036: 6,
+    3042: 5,
+    3059: 5,
+    3060: 2,
+    3061: 2,
+    3062: 2,
+    3063: 1,
+    3071: 2,
+    3072: 2,
+    3079: 7,
+    3080: 5,
+    3081: 5,
+    3082: 5,
+    3083: 5,
+    3084: 3,
+    3085: 3,
+    3086: 3,
+    3087: 1,
+    3088: 1,
+    3089: 1,
+    3090: 1,
+    3099: 2,
+    3100: 1,
+    3133: 1,
+    3134: 1,
+    3135: 1,
+    3136: 1,
+    3146: 1,
+    3147: 1,
+    3148: 1,
+    3149: 1,
+    3150: 1,
+    3151: 1,
+    3152: 1,
+    3153: 1,
+    3154: 1,
+    3175: 2,
+    3187: 2,
+    3188: 2,
+    3189: 2,
+    3190: 2,
+    3191: 2,
+    3197: 1,
+    3262: 1,
+    3263: 1,
+    3264: 1,
+    3265: 1,
+    3266: 1,
+    3275: 3,
+    3276: 3,
+    3277: 3,
+    3278: 3,
+    3279: 3,
+    3285: 2,
     3309: 2,
-    3310: 2,
-    3311: 2,
-    3324: 5,
-    3325: 2,
-    3326: 2,
-    3327: 2,
-    3337: 3,
-    3338: 3,
-    3339: 3,
-    3345: 3,
-    3346: 3,
-    3347: 2,
-    3348: 2,
-    3349: 2,
-    3350: 2,
-    3351: 2,
-    3352: 2,
-    3360: 11,
-    3361: 9,
-    3362: 9,
-    3363: 9,
-    3364: 9,
-    3365: 3,
-    3366: 3,
-    3367: 3,
-    3368: 3,
-    3369: 3,
-    3370: 3,
-    3371: 3,
-    3372: 1,
-    3373: 1,
-    3374: 1,
-    3375: 1,
-    3376: 1,
-    3377: 1,
-    3378: 1,
-    3379: 1,
-    3380: 1,
-    3381: 1,
+    3314: 6,
+    3315: 4,
+    3316: 4,
+    3317: 4,
+    3318: 4,
+    3319: 4,
+    3320: 4,
+    3321: 4,
+    3322: 4,
+    3332: 1,
     3382: 1,
-    3390: 3,
-    3391: 1,
-    3392: 1,
-    3393: 1,
-    3394: 1,
-    3399: 1,
-    3400: 1,
-    3410: 7,
-    3411: 6,
-    3412: 2,
-    3413: 2,
-    3427: 2,
-    3428: 2,
-    3429: 2,
-    3435: 2,
-    3436: 2,
-    3447: 5,
-    3448: 2,
-    3449: 2,
-    3450: 2,
-    3451: 2,
-    3452: 2,
-    3453: 2,
-    3468: 2,
-    3469: 2,
-    3476: 3,
-    3477: 3,
-    3478: 3,
-    3479: 3,
-    3480: 3,
-    3481: 3,
-    3482: 3,
-    3483: 1,
-    3484: 1,
-    3485: 1,
-    3486: 1,
-    3487: 1,
-    3488: 1,
-    3489: 1,
-    3490: 1,
-    3491: 1,
-    3492: 1,
-    3493: 1,
-    3502: 1,
-    3503: 1,
+    3434: 7,
+    3435: 5,
+    3436: 5,
+    3437: 5,
+    3438: 4,
+    3439: 1,
+    3440: 1,
+    3441: 1,
+    3459: 2,
+    3460: 1,
+    3516: 7,
+    3517: 7,
+    3518: 4,
+    3519: 4,
+    3520: 4,
+    3521: 4,
+    3522: 4,
+    3523: 4,
+    3524: 4,
+    3525: 4,
+    3531: 7,
+    3532: 4,
+    3533: 4,
+    3534: 4,
     3535: 3,
-    3536: 2,
-    3537: 2,
-    3549: 1,
-    3550: 1,
-    3551: 1,
-    3552: 1,
-    3553: 1,
-    3554: 1,
-    3555: 1,
-    3556: 1,
-    3557: 1,
-    3615: 5,
-    3616: 2,
-    3617: 2,
-    3629: 2,
-    3630: 2,
-    3631: 2,
-    3632: 2,
-    3633: 2,
-    3634: 1,
-    3643: 5,
-    3644: 2,
-    3645: 2,
-    3646: 2,
-    3647: 1,
-    3648: 1,
-    3649: 1,
-    3650: 1,
-    3651: 1,
-    3652: 1,
-    3659: 5,
-    3660: 2,
-    3661: 2,
-    3670: 7,
-    3671: 5,
-    3672: 5,
-    3673: 5,
-    3674: 4,
-    3684: 6,
-    3685: 5,
-    3686: 5,
-    3691: 5,
-    3692: 5,
-    3693: 2,
-    3694: 2,
-    3695: 2,
-    3696: 2,
-    3697: 1,
-    3698: 1,
-    3699: 1,
-    3704: 3,
-    3705: 3,
-    3711: 5,
-    3712: 3,
-    3713: 3,
-    3714: 3,
-    3715: 3,
-    3716: 3,
-    3717: 1,
-    3718: 1,
-    3719: 1,
-    3726: 5,
-    3727: 3,
-    3728: 3,
-    3729: 3,
-    3730: 3,
-    3741: 6,
-    3742: 3,
-    3743: 3,
-    3748: 1,
-    3780: 3,
-    3781: 3,
-    3782: 3,
-    3783: 3,
-    3784: 3,
-    3790: 2,
+    3536: 3,
+    3537: 3,
+    3538: 3,
+    3539: 3,
+    3540: 3,
+    3541: 3,
+    3542: 1,
+    3543: 1,
+    3544: 1,
+    3550: 5,
+    3551: 2,
+    3552: 2,
+    3553: 2,
+    3554: 2,
+    3555: 2,
+    3556: 2,
+    3588: 3,
+    3598: 3,
+    3630: 6,
+    3631: 3,
+    3632: 3,
+    3633: 3,
+    3634: 3,
+    3635: 3,
+    3645: 3,
+    3646: 3,
+    3647: 3,
+    3648: 3,
+    3649: 3,
+    3655: 2,
+    3656: 2,
+    3657: 1,
+    3664: 3,
+    3673: 3,
+    3674: 3,
+    3675: 3,
+    3676: 3,
+    3677: 3,
+    3683: 2,
+    3690: 1,
+    3691: 1,
+    3743: 1,
+    3744: 1,
+    3745: 1,
+    3746: 1,
+    3755: 5,
+    3756: 3,
+    3757: 1,
+    3766: 5,
+    3767: 3,
+    3768: 3,
+    3769: 3,
+    3770: 3,
+    3771: 3,
+    3772: 3,
+    3773: 3,
+    3774: 3,
+    3784: 5,
+    3785: 2,
+    3786: 2,
+    3787: 2,
+    3797: 6,
+    3798: 3,
+    3799: 3,
+    3800: 3,
     3801: 3,
     3802: 3,
-    3821: 2,
-    3887: 2,
-    3895: 3,
-    3896: 3,
-    3897: 3,
-    3898: 3,
-    3899: 3,
-    3905: 2,
-    3912: 3,
-    3921: 5,
-    3922: 3,
-    3923: 3,
-    3924: 3,
-    3925: 3,
-    3926: 3,
-    3934: 2,
-    3935: 2,
-    3940: 5,
-    3941: 3,
-    3942: 3,
-    3943: 3,
+    3803: 2,
+    3804: 2,
+    3805: 2,
+    3806: 1,
+    3814: 5,
+    3815: 3,
+    3816: 3,
+    3817: 3,
+    3818: 3,
+    3819: 3,
+    3826: 2,
+    3827: 2,
+    3828: 2,
+    3829: 2,
+    3830: 2,
+    3831: 2,
+    3832: 2,
+    3841: 4,
+    3842: 2,
+    3843: 2,
+    3844: 2,
+    3845: 1,
+    3853: 6,
+    3854: 3,
+    3855: 3,
+    3860: 1,
+    3886: 7,
+    3887: 5,
+    3888: 5,
+    3889: 5,
+    3890: 4,
+    3891: 1,
+    3892: 1,
+    3893: 1,
+    3929: 7,
+    3930: 7,
+    3931: 7,
+    3932: 7,
+    3933: 7,
+    3939: 6,
+    3940: 6,
+    3941: 5,
+    3942: 2,
+    3943: 2,
     3944: 2,
-    3949: 4,
-    3950: 2,
-    3951: 2,
-    3952: 2,
-    3953: 2,
-    3954: 2,
-    3955: 1,
-    3962: 6,
-    3963: 6,
-    3964: 6,
-    3965: 6,
-    3966: 6,
-    3972: 5,
-    3989: 2,
-    3990: 2,
-    3991: 2,
-    3992: 1,
-    4011: 3,
-    4012: 3,
-    4013: 3,
-    4014: 3,
-    4015: 3,
-    4016: 3,
-    4017: 3,
-    4018: 1,
-    4019: 1,
-    4020: 1,
-    4024: 2,
-    4025: 2,
+    3945: 2,
+    3988: 1,
+    3989: 1,
+    3997: 2,
+    4007: 3,
+    4017: 1,
+    4022: 7,
+    4029: 5,
+    4030: 3,
+    4031: 3,
     4032: 3,
-    4033: 3,
-    4034: 3,
-    4035: 3,
-    4036: 3,
-    4042: 2,
+    4033: 2,
+    4037: 1,
+    4042: 5,
     4043: 2,
-    4044: 1,
-    4049: 2,
-    4127: 2,
-    4128: 2,
-    4129: 2,
+    4044: 2,
+    4045: 2,
+    4046: 1,
+    4047: 1,
+    4048: 1,
+    4049: 1,
+    4050: 1,
+    4051: 1,
+    4066: 1,
+    4076: 5,
+    4077: 3,
+    4078: 3,
+    4079: 3,
+    4080: 3,
+    4081: 3,
+    4082: 3,
+    4083: 3,
+    4084: 3,
+    4093: 3,
+    4094: 2,
+    4095: 1,
+    4096: 1,
+    4097: 1,
+    4129: 6,
+    4130: 6,
+    4131: 6,
+    4132: 6,
+    4133: 6,
+    4134: 5,
     4135: 2,
     4136: 2,
-    4164: 7,
-    4165: 6,
-    4166: 5,
-    4167: 5,
-    4172: 2,
-    4177: 5,
-    4178: 5,
-    4179: 5,
-    4180: 5,
-    4181: 5,
-    4187: 4,
-    4196: 11,
-    4197: 8,
-    4198: 8,
-    4199: 8,
-    4200: 8,
-    4201: 5,
-    4202: 5,
-    4203: 5,
-    4204: 5,
-    4205: 3,
-    4206: 3,
-    4207: 3,
-    4208: 3,
-    4209: 2,
-    4210: 2,
-    4211: 2,
-    4212: 2,
-    4213: 2,
-    4214: 1,
-    4215: 1,
-    4216: 1,
-    4221: 5,
-    4222: 5,
-    4223: 5,
-    4224: 5,
-    4225: 5,
-    4231: 4,
-    4232: 4,
-    4233: 3,
-    4243: 9,
-    4244: 5,
-    4245: 5,
-    4246: 5,
-    4247: 5,
-    4248: 5,
-    4249: 5,
-    4250: 4,
-    4251: 4,
-    4252: 4,
-    4253: 2,
-    4254: 2,
-    4255: 2,
-    4256: 1,
-    4257: 1,
-    4258: 1,
-    4259: 1,
-    4260: 1,
-    4261: 1,
-    4270: 1,
-    4274: 1,
-    4288: 1,
-    4295: 1,
-    4308: 2,
-    4323: 3,
-    4324: 2,
-    4325: 1,
-    4326: 1,
-    4336: 6,
-    4337: 6,
-    4338: 6,
-    4339: 6,
-    4340: 6,
-    4341: 5,
-    4342: 2,
-    4343: 2,
-    4344: 2,
-    4345: 1,
-    4353: 10,
-    4354: 9,
-    4355: 9,
-    4356: 9,
-    4357: 9,
-    4358: 3,
-    4359: 3,
-    4360: 3,
-    4361: 3,
-    4362: 3,
-    4363: 3,
-    4364: 3,
-    4365: 1,
-    4366: 1,
-    4367: 1,
-    4368: 1,
-    4369: 1,
-    4370: 1,
-    4371: 1,
-    4372: 1,
-    4373: 1,
-    4374: 1,
-    4375: 1,
-    4390: 3,
-    4391: 3,
-    4410: 5,
-    4411: 3,
-    4412: 3,
-    4413: 3,
-    4414: 3,
-    4415: 1,
-    4416: 1,
-    4417: 1,
-    4422: 1,
-    4423: 1,
-    4424: 1,
-    4425: 1,
-    4456: 1,
-    4466: 3,
-    4467: 2,
-    4468: 1,
-    4469: 1,
-    4470: 1,
-    4502: 11,
-    4516: 3,
-    4520: 3,
-    4521: 3,
-    4522: 1,
-    4531: 2,
-    4532: 2,
-    4533: 2,
-    4534: 2,
-    4535: 2,
-    4541: 1,
-    4591: 3,
-    4600: 1,
+    4137: 2,
+    4138: 1,
+    4147: 7,
+    4148: 5,
+    4149: 5,
+    4150: 5,
+    4151: 5,
+    4152: 5,
+    4153: 4,
+    4163: 5,
+    4164: 3,
+    4165: 3,
+    4166: 3,
+    4167: 3,
+    4168: 3,
+    4169: 3,
+    4170: 3,
+    4171: 3,
+    4180: 9,
+    4181: 7,
+    4182: 7,
+    4183: 7,
+    4184: 7,
+    4185: 7,
+    4186: 7,
+    4187: 7,
+    4188: 7,
+    4189: 3,
+    4190: 3,
+    4191: 3,
+    4192: 3,
+    4193: 3,
+    4194: 3,
+    4195: 3,
+    4196: 3,
+    4242: 2,
+    4243: 2,
+    4244: 2,
+    4250: 2,
+    4251: 2,
+    4268: 3,
+    4269: 3,
+    4270: 3,
+    4271: 3,
+    4272: 3,
+    4273: 3,
+    4274: 3,
+    4275: 1,
+    4276: 1,
+    4277: 1,
+    4278: 1,
+    4279: 1,
+    4280: 1,
+    4281: 1,
+    4282: 1,
+    4283: 1,
+    4284: 1,
+    4285: 1,
+    4293: 2,
+    4348: 5,
+    4349: 3,
+    4350: 3,
+    4351: 3,
+    4352: 3,
+    4353: 3,
+    4366: 7,
+    4367: 5,
+    4368: 5,
+    4369: 5,
+    4370: 3,
+    4371: 3,
+    4372: 3,
+    4373: 3,
+    4382: 2,
+    4383: 2,
+    4389: 2,
+    4390: 2,
+    4391: 2,
+    4392: 2,
+    4393: 2,
+    4399: 1,
+    4404: 11,
+    4405: 8,
+    4406: 8,
+    4407: 8,
+    4408: 8,
+    4409: 8,
+    4410: 8,
+    4411: 8,
+    4412: 8,
+    4413: 5,
+    4414: 5,
+    4415: 5,
+    4416: 5,
+    4417: 5,
+    4418: 5,
+    4419: 5,
+    4420: 5,
+    4421: 3,
+    4422: 3,
+    4423: 3,
+    4424: 3,
+    4425: 3,
+    4426: 3,
+    4427: 3,
+    4428: 3,
+    4429: 2,
+    4430: 2,
+    4431: 2,
+    4432: 1,
+    4433: 1,
+    4434: 1,
+    4440: 2,
+    4441: 2,
+    4442: 2,
+    4443: 2,
+    4444: 2,
+    4445: 2,
+    4446: 2,
+    4453: 9,
+    4458: 7,
+    4459: 5,
+    4460: 5,
+    4461: 5,
+    4462: 5,
+    4463: 5,
+    4464: 5,
+    4465: 5,
+    4466: 5,
+    4467: 3,
+    4468: 3,
+    4469: 3,
+    4479: 1,
+    4480: 1,
+    4481: 1,
+    4482: 1,
+    4495: 2,
+    4496: 2,
+    4497: 2,
+    4503: 2,
+    4504: 2,
+    4513: 9,
+    4514: 5,
+    4515: 5,
+    4516: 5,
+    4517: 5,
+    4518: 5,
+    4519: 5,
+    4520: 4,
+    4521: 4,
+    4522: 4,
+    4523: 2,
+    4524: 2,
+    4525: 2,
+    4526: 1,
+    4527: 1,
+    4528: 1,
+    4529: 1,
+    4530: 1,
+    4531: 1,
+    4544: 7,
+    4545: 4,
+    4546: 4,
+    4551: 1,
+    4552: 1,
+    4553: 1,
+    4563: 3,
+    4564: 2,
+    4582: 1,
+    4583: 1,
+    4584: 1,
+    4585: 1,
+    4586: 1,
+    4587: 1,
+    4588: 1,
+    4596: 5,
+    4597: 3,
+    4598: 3,
+    4599: 3,
+    4600: 3,
     4601: 1,
-    4611: 6,
-    4612: 3,
-    4613: 3,
-    4614: 3,
-    4615: 3,
-    4616: 3,
-    4626: 6,
-    4627: 3,
-    4628: 3,
-    4629: 3,
-    4630: 3,
-    4631: 3,
-    4632: 2,
-    4633: 2,
-    4634: 2,
-    4635: 1,
-    4644: 5,
-    4645: 3,
-    4646: 3,
-    4647: 3,
-    4648: 3,
-    4657: 2,
-    4658: 1,
-    4663: 7,
-    4664: 6,
-    4665: 6,
-    4666: 6,
-    4667: 6,
-    4668: 6,
-    4669: 6,
-    4670: 4,
-    4671: 4,
-    4672: 4,
-    4673: 4,
-    4674: 4,
-    4675: 1,
-    4676: 1,
-    4677: 1,
-    4683: 2,
-    4684: 2,
-    4685: 2,
-    4686: 2,
-    4687: 2,
-    4693: 1,
-    4698: 1,
-    4706: 7,
-    4707: 5,
-    4708: 5,
-    4709: 5,
-    4710: 5,
-    4711: 5,
-    4712: 4,
-    4721: 1,
-    4733: 1,
-    4734: 1,
-    4742: 2,
-    4743: 1,
-    4748: 1,
-    4753: 1,
-    4798: 2,
-    4913: 3,
-    4914: 3,
-    4915: 3,
-    4916: 3,
-    4917: 3,
-    4923: 2,
-    4931: 4,
-    4940: 5,
-    4941: 2,
-    4942: 2,
-    4943: 2,
-    4944: 1,
-    4953: 5,
-    4954: 2,
-    4955: 2,
-    4956: 2,
-    4967: 5,
-    4968: 3,
-    4969: 3,
-    4970: 3,
-    4971: 3,
-    4989: 2,
-    4990: 2,
-    4991: 2,
-    4992: 2,
-    4993: 2,
+    4602: 1,
+    4603: 1,
+    4607: 4,
+    4608: 3,
+    4609: 3,
+    4610: 3,
+    4611: 2,
+    4612: 2,
+    4613: 2,
+    4614: 2,
+    4615: 2,
+    4616: 2,
+    4659: 3,
+    4660: 1,
+    4661: 1,
+    4662: 1,
+    4749: 1,
+    4750: 1,
+    4762: 5,
+    4763: 2,
+    4764: 2,
+    4776: 5,
+    4777: 5,
+    4778: 5,
+    4779: 5,
+    4780: 5,
+    4786: 4,
+    4787: 1,
+    4788: 1,
+    4789: 1,
+    4790: 1,
+    4791: 1,
+    4792: 1,
+    4793: 1,
+    4794: 1,
+    4800: 3,
+    4801: 3,
+    4802: 3,
+    4803: 3,
+    4804: 3,
+    4810: 2,
+    4816: 1,
+    4817: 1,
+    4827: 4,
+    4837: 3,
+    4838: 3,
+    4848: 2,
+    4859: 1,
+    4860: 1,
+    4870: 3,
+    4871: 2,
+    4872: 2,
+    4882: 3,
+    4883: 3,
+    4944: 2,
+    4952: 3,
+    4953: 3,
+    4954: 3,
+    4960: 3,
+    4961: 3,
+    4962: 2,
+    4963: 2,
+    4964: 2,
+    4965: 2,
+    4966: 2,
+    4967: 2,
+    4977: 1,
+    4983: 11,
+    4984: 9,
+    4985: 9,
+    4986: 9,
+    4987: 9,
+    4988: 9,
+    4989: 9,
+    4990: 9,
+    4991: 9,
+    4992: 3,
+    4993: 3,
+    4994: 3,
+    4995: 3,
+    4996: 3,
+    4997: 3,
+    4998: 3,
     4999: 1,
     5000: 1,
-    5006: 3,
+    5001: 1,
+    5002: 1,
+    5003: 1,
+    5004: 1,
+    5005: 1,
+    5006: 1,
     5007: 1,
     5008: 1,
     5009: 1,
-    5015: 1,
-    5016: 1,
-    5017: 1,
+    5016: 3,
+    5017: 2,
     5018: 1,
-    5030: 7,
-    5031: 4,
-    5032: 4,
-    5033: 4,
-    5034: 3,
-    5035: 3,
-    5036: 3,
-    5037: 1,
-    5038: 1,
-    5039: 1,
+    5019: 1,
+    5038: 7,
+    5039: 6,
+    5040: 3,
+    5041: 3,
+    5042: 3,
+    5043: 3,
+    5044: 3,
+    5045: 3,
+    5046: 3,
+    5047: 3,
+    5048: 2,
+    5049: 2,
+    5050: 2,
+    5051: 2,
+    5052: 2,
+    5053: 2,
+    5063: 1,
+    5077: 1,
+    5086: 5,
+    5087: 2,
+    5088: 2,
+    5096: 1,
+    5097: 1,
+    5108: 3,
+    5109: 3,
+    5120: 1,
+    5121: 1,
+    5122: 1,
+    5123: 1,
+    5155: 3,
+    5156: 1,
+    5157: 1,
+    5158: 1,
+    5159: 1,
+    5160: 1,
+    5161: 1,
+    5162: 1,
+    5163: 1,
+    5192: 10,
+    5193: 9,
+    5194: 9,
+    5195: 9,
+    5196: 9,
+    5197: 9,
+    5198: 9,
+    5199: 9,
+    5200: 9,
+    5201: 3,
+    5202: 3,
+    5203: 3,
+    5204: 3,
+    5205: 3,
+    5206: 3,
+    5207: 3,
+    5208: 1,
+    5209: 1,
+    5210: 1,
+    5211: 1,
+    5212: 1,
+    5213: 1,
+    5214: 1,
+    5215: 1,
+    5216: 1,
+    5217: 1,
+    5218: 1,
+    5227: 5,
+    5228: 4,
+    5229: 2,
+    5230: 2,
+    5231: 2,
+    5232: 2,
+    5233: 2,
+    5234: 2,
+    5235: 2,
+    5243: 7,
+    5244: 7,
+    5245: 5,
+    5246: 4,
+    5247: 4,
+    5253: 1,
+    5254: 1,
+    5255: 1,
+    5265: 6,
+    5266: 4,
+    5267: 4,
+    5268: 4,
+    5269: 4,
+    5270: 4,
+    5271: 4,
+    5272: 4,
+    5273: 4,
+    5277: 6,
+    5278: 5,
+    5279: 4,
+    5280: 4,
+    5285: 1,
+    5286: 1,
+    5287: 1,
+    5288: 1,
 }
 
 
@@ -1663,214 +1765,388 @@ def run(machine, task):
             op, arg, ins, near, far = ins
             if near is None:
                 if far is None:
-                    if op < 9:
-                        if op < 2:
+                    if op < 16:
+                        if op < 3:
                             if op < 1:
-                                # NEXT STORE
+                                # JUMP
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if op < 2:
+                                # CONST
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # LOAD CONST ADD_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 9:
+                            if op >= 7:
+                                if op < 8:
+                                    # ADD_INT
+                                    a = st.pop()
+                                    r = a + tos
+                                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                        tos = r
+                                        continue
+                                    overflow('+')
+                                # JUMP_UNLESS LOAD
                                 o0, o1 = arg
-                                for value in tos:
-                                    break
-                                else:
+                                if tos is False:
                                     ins, cost = o0
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     tos = st.pop()
                                     continue
-                                locs[o1] = value
-                                continue
-                            # LOAD CALL_BUILTIN/2
-                            o0, o1 = arg
-                            value = o1[0](tos, locs[o0])
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        if op < 4:
-                            if op < 3:
-                                # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
-                                o0, o1, o3, o4, o7, o9 = arg
-                                if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
-                                    ins, cost = o9
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD LOAD SUB_INT STORE
-                            o0, o1, o3 = arg
-                            r = locs[o0] - locs[o1]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('-')
-                            locs[o3] = r
-                            continue
-                        if op >= 7:
-                            if op < 8:
-                                # LOAD GET_ELEMENT STORE LOAD STORE JUMP
-                                o0, o1, o2, o3, o4, o5 = arg
-                                locs[o2] = locs[o0][o1]
-                                locs[o4] = locs[o3]
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD
-                            st.append(tos)
-                            tos = locs[arg]
-                            continue
-                        if op < 5:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
-                            o0, o1, o3, o4, o6 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            if not getattr(items[index], o3) > o4:
-                                ins, cost = o6
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 6:
-                            # ADD_INT RETURN
-                            a = st.pop()
-                            r = a + tos
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            ins, locs, cells, code = frames.pop()
-                            tos = r
-                            continue
-                        # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not locs[o0] != locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        r = locs[o4] + o5
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o7] = r
-                        continue
-                    if op < 21:
-                        if op >= 19:
-                            if op < 20:
-                                # LOAD LOAD
-                                o0, o1 = arg
-                                st.append(tos)
-                                st.append(locs[o0])
+                                if tos is not True:
+                                    raise not_bool(tos)
                                 tos = locs[o1]
                                 continue
-                            # INT
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        if op >= 18:
-                            # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
-                            o0, o1, o3, o4, o7 = arg
-                            locs[o0] = tos
-                            if not type(locs[o1]) is Ok:
-                                ins, cost = o3
+                            if op >= 5:
+                                if op < 6:
+                                    # NEXT STORE LOAD LOAD
+                                    o0, o1, o2, o3 = arg
+                                    for value in tos:
+                                        break
+                                    else:
+                                        ins, cost = o0
+                                        fuel -= cost
+                                        if fuel < 0:
+                                            fuel = machine.refill(fuel)
+                                        tos = st.pop()
+                                        continue
+                                    locs[o1] = value
+                                    st.append(tos)
+                                    st.append(locs[o2])
+                                    tos = locs[o3]
+                                    continue
+                                # LOAD CALL_BUILTIN/2
+                                o0, o1 = arg
+                                value = o1[0](tos, locs[o0])
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
+                                continue
+                            if op >= 4:
+                                # SHARE
+                                if type(tos) not in PLAIN:
+                                    share(tos)
+                                continue
+                            # NEXT DUP GET_ELEMENT CALL_VALUE/0
+                            o0, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            holder = locs[o4]
-                            ins, cost2 = o7
-                            fuel -= cost2
+                            callee = value[o2]
+                            if type(callee) is not Closure or callee.function.argc != o3:
+                                raise bad_call(callee, o3)
+                            callee2 = callee.function
+                            arguments = []
+                            captured = callee.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee2
+                            ins = callee2.entry
+                            fuel -= callee2.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee2.blank if callee2.blank else arguments
+                            cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op >= 14:
+                            if op < 15:
+                                # DUP IS_ABSENT JUMP_UNLESS
+                                if not (tos is None or tos is NONE_VALUE):
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD JUMP
+                            o0, o1 = arg
+                            value = locs[o0]
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 10:
+                            # ADD_INT STORE JUMP
+                            o1, o2 = arg
+                            a = st.pop()
+                            r = a + tos
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o1] = r
+                            ins, cost = o2
+                            fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             tos = st.pop()
                             continue
-                        if op >= 16:
-                            if op < 17:
-                                # NEXT STORE CONST CONST
-                                o0, o1, o2, o3 = arg
-                                for value in tos:
-                                    break
-                                else:
-                                    ins, cost = o0
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    tos = st.pop()
-                                    continue
-                                locs[o1] = value
-                                st.append(tos)
-                                st.append(o2)
-                                tos = o3
+                        if op < 11:
+                            # NEXT SHARE STORE LOAD LOAD SHARE
+                            o0, o2, o3, o4 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            # CALL_BUILTIN/2 POP
-                            value = st.pop()
-                            value2 = arg[0](value, tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = st.pop()
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            value2 = locs[o3]
+                            value3 = locs[o4]
+                            if type(value3) not in PLAIN:
+                                share(value3)
+                            st.append(tos)
+                            st.append(value2)
+                            tos = value3
                             continue
-                        if op >= 15:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
-                            o0, o1, o3, o4, o5, o7, o9 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            index2 = locs[o5]
-                            items2 = locs[o4].items
-                            if not 0 <= index2 < len(items2):
-                                index_out_of_range(index2, len(items2))
-                            locs[o9] = getattr(items[index], o3) - getattr(items2[index2], o7) + -0.0
-                            continue
-                        if op >= 13:
-                            if op < 14:
-                                # STORE LOAD
-                                o0, o1 = arg
-                                locs[o0] = tos
-                                tos = locs[o1]
-                                continue
-                            # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
-                            o0, o1, o3, o4, o5, o7 = arg
+                        if op < 12:
+                            # LOAD CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3 = arg
                             if not locs[o0] == o1:
                                 ins, cost = o3
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            r = locs[o4] + o5
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o7] = r
                             continue
-                        if op < 10:
-                            # LOAD_OWN CALL_BUILTIN/2
-                            o0, o1 = arg
-                            value = locs[o0]
-                            try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = o1[0](tos, value)
+                        if op < 13:
+                            # LOAD CONST DIV_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a // o1
+                            else:
+                                value = int_div(a, o1)
+                            locs[o3] = value
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
+                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if index2 < 0:
+                            index_out_of_range(index2, len(items2))
+                        try:
+                            element2 = items2[index2]
+                        except IndexError:
+                            index_out_of_range(index2, len(items2))
+                        r = getattr(element, o3) + getattr(element2, o7)
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o9]
+                        try:
+                            if value.shared:
+                                locs[o9] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index3 = locs[o10]
+                        if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
+                            value2 = value.items[index3]
+                        else:
+                            value2 = index_place(value, index3)
+                        try:
+                            if value2.shared:
+                                value2 = own(value2)
+                                value.items[index3 if type(value) is Array else key_of(index3)] = value2
+                        except AttributeError:
+                            pass
+                        st.append(tos)
+                        st.append(r)
+                        tos = value2
+                        continue
+                    if op < 29:
+                        if op < 22:
+                            if op < 17:
+                                # NEXT STORE LOAD CONST LOAD CONST
+                                o0, o1, o2, o3, o4, o5 = arg
+                                for value in tos:
+                                    break
+                                else:
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                locs[o1] = value
+                                st.append(tos)
+                                st.append(locs[o2])
+                                st.append(o3)
+                                st.append(locs[o4])
+                                tos = o5
+                                continue
+                            if op >= 21:
+                                # CALL/2
+                                value = st.pop()
+                                arguments = [value, tos]
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = arg
+                                ins = arg.entry
+                                fuel -= arg.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + arg.blank if arg.blank else arguments
+                                cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if op < 19:
+                                if op >= 18:
+                                    # LOAD STORE
+                                    o0, o1 = arg
+                                    locs[o1] = locs[o0]
+                                    continue
+                                # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                                o0, o1, o2, o5, o7, o9 = arg
+                                r = locs[o1] + o2
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                items = locs[o0].items
+                                if r < 0:
+                                    index_out_of_range(r, len(items))
+                                try:
+                                    element = items[r]
+                                except IndexError:
+                                    index_out_of_range(r, len(items))
+                                r2 = element + o5
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                if not r2 < locs[o7]:
+                                    ins, cost = o9
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 20:
+                                # STORE LOAD GET_ELEMENT STORE LOAD STORE
+                                o0, o1, o2, o3, o4, o5 = arg
+                                locs[o0] = tos
+                                locs[o3] = locs[o1][o2]
+                                locs[o5] = locs[o4]
+                                tos = st.pop()
+                                continue
+                            # CALL_METHOD/0
+                            entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                            value = entry(machine, task, tos, arg, [])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
                             if debt:
                                 fuel = machine.pay_debt(fuel)
-                            tos = value2
+                            tos = value
                             continue
-                        if op >= 12:
-                            # CONST LOAD MUL_INT CONST ADD_INT STORE
-                            o0, o1, o3, o5 = arg
-                            b = locs[o1]
-                            r = o0 * b if o0 < b else o0 * b
+                        if op < 23:
+                            # RANGE
+                            start = st.pop()
+                            tos = RangeValue.checked(start, tos, arg == 1)
+                            continue
+                        if op >= 28:
+                            # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
+                            o0, o1, o3 = arg
+                            a = locs[o0]
+                            b = cells[o1].value
+                            r = a * b if a < b else a * b
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('*')
                             r2 = r + o3
                             if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                                 overflow('+')
-                            locs[o5] = r2
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = r2
                             continue
-                        if op >= 11:
+                        if op >= 27:
+                            # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if not element >= o3:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 26:
+                            # LOAD IS_VARIANT JUMP_UNLESS
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 25:
                             # LOAD LOAD DIV_INT LOAD LOAD REM_INT
                             o0, o1, o3, o4 = arg
                             a = locs[o0]
@@ -1890,47 +2166,779 @@ def run(machine, task):
                             st.append(value)
                             tos = int_rem(a2, b2)
                             continue
-                        # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
-                        o0, o2, o3 = arg
-                        r = tos + o0
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        value = locs[o2]
-                        try:
-                            if value.shared:
-                                locs[o2] = value = own(value)
-                        except AttributeError:
-                            pass
+                        if op >= 24:
+                            # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
+                            o0, o1, o2, o4, o7 = arg
+                            value = locs[o0]
+                            a = locs[o1]
+                            if a >= 0 and o2 > 0:
+                                value2 = a // o2
+                            else:
+                                value2 = int_div(a, o2)
+                            if value2 >= 0 and o4 > 0:
+                                value3 = value2 % o4
+                            else:
+                                value3 = int_rem(value2, o4)
+                            items = value.items
+                            if value3 < 0:
+                                index_out_of_range(value3, len(items))
+                            try:
+                                element = items[value3]
+                            except IndexError:
+                                index_out_of_range(value3, len(items))
+                            locs[o7] = element
+                            continue
+                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
+                        o0, o1, o2, o3, o6 = arg
+                        if o0 is False:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if o0 is not True:
+                            raise not_bool(o0)
                         index = locs[o3]
-                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                            value.items[index] = r
+                        items = locs[o2].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if type(element) not in PLAIN:
+                            share(element)
+                        locs[o6] = element
+                        continue
+                    if op < 38:
+                        if op >= 36:
+                            if op < 37:
+                                # IS_SOME
+                                tos = type(tos) is Some
+                                continue
+                            # NEXT SHARE STORE
+                            o0, o2 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            continue
+                        if op >= 35:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2 POP
+                            o0, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = st.pop()
+                            continue
+                        if op >= 33:
+                            if op < 34:
+                                # NEW_CELL
+                                cells[arg] = Cell()
+                                continue
+                            # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
+                            o0, o1, o3, o4, o7 = arg
+                            locs[o0] = tos
+                            if not type(locs[o1]) is Ok:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o4]
+                            ins, cost2 = o7
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if op >= 32:
+                            # IS_OK JUMP_UNLESS LOAD UNWRAP
+                            o1, o2 = arg
+                            if not type(tos) is Ok:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o2]
+                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                            continue
+                        if op >= 31:
+                            # CONST MUL_INT OK RETURN
+                            r = tos * arg if tos < arg else tos * arg
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            value = Ok(r)
+                            ins, locs, cells, code = frames.pop()
+                            tos = value
+                            continue
+                        if op >= 30:
+                            # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] >= o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if not locs[o4] <= o5:
+                                ins, cost2 = o7
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD JOIN/1 CALL_METHOD/2
+                        o0, o2 = arg
+                        value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
+                        receiver = st.pop()
+                        entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
+                        value2 = entry(machine, task, receiver, o2, [tos, value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 41:
+                        if op < 39:
+                            # GET_MEMBER LOAD GET_MEMBER SHARE
+                            o0, o1, o2 = arg
+                            value = get_member(tos, o0)
+                            value2 = get_member(locs[o1], o2)
+                            if type(value2) not in PLAIN:
+                                share(value2)
+                            st.append(value)
+                            tos = value2
+                            continue
+                        if op < 40:
+                            # IS
+                            tos = matches(tos, arg)
+                            continue
+                        # INDEX
+                        object2 = st.pop()
+                        tos = read_index(object2, tos)
+                        continue
+                    if op < 43:
+                        if op < 42:
+                            # INDEX_ARRAY GET_FIELD
+                            array = st.pop()
+                            items = array.items
+                            if tos < 0:
+                                index_out_of_range(tos, len(items))
+                            try:
+                                element = items[tos]
+                            except IndexError:
+                                index_out_of_range(tos, len(items))
+                            tos = getattr(element, arg)
+                            continue
+                        # NIL
+                        st.append(tos)
+                        tos = None
+                        continue
+                    if op < 44:
+                        # NEXT STORE CONST LOAD CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for value in tos:
+                            break
                         else:
-                            write_element(value, index, r)
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(o2)
+                        st.append(locs[o3])
+                        tos = o4
+                        continue
+                    if op < 46:
+                        if op < 45:
+                            # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
+                            o0, o1, o3, o4, o7, o8, o11 = arg
+                            locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
+                            continue
+                        # CHECK
+                        tos = check(tos, arg)
+                        continue
+                    if op < 47:
+                        # VARIANT
+                        st.append(tos)
+                        payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(payload))
+                        continue
+                    if op < 48:
+                        # ASK
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 49:
+                        # PRINT
+                        st.append(tos)
+                        values = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        machine.print(task, values, '')
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 52:
+                        if op < 50:
+                            # ERROR
+                            st.append(tos)
+                            fields = st[len(st) - arg.count:]
+                            del st[len(st) - arg.count:]
+                            tos = arg.make(fields)
+                            continue
+                        if op < 51:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = st.pop()
+                            continue
+                        # ERR_FROM
+                        failed = st.pop()
+                        tos = Err(tos, failed.way if type(failed) is Err else ())
+                        continue
+                    if op >= 54:
+                        if op < 56:
+                            if op < 55:
+                                # MUL
+                                a = st.pop()
+                                tos = mul(a, tos)
+                                continue
+                            # MUL_FLOAT
+                            a = st.pop()
+                            tos = a * 1.0 * tos
+                            continue
+                        if op < 57:
+                            # SET_MEMBER
+                            value = st.pop()
+                            store_member(tos, arg, value)
+                            tos = st.pop()
+                            continue
+                        # SUB_FLOAT
+                        a = st.pop()
+                        tos = a - tos + -0.0
+                        continue
+                    if op < 53:
+                        # MCP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # CALL_INOUT
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    receiver = st.pop()
+                    call = exec_call_inout(machine, receiver, arg, args)
+                    callee = call.code
+                    arguments = call.arguments
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if far:
+                    if op < 60:
+                        if op < 59:
+                            # LOAD
+                            st.append(tos)
+                            tos = locs[arg]
+                            continue
+                        # JUMP_UNLESS
+                        if tos is False:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
                         tos = st.pop()
                         continue
-                    if op < 29:
-                        if op >= 26:
-                            if op < 27:
-                                # CALL_BUILTIN/2
-                                value = st.pop()
-                                value2 = arg[0](value, tos)
-                                if debt:
-                                    fuel = machine.pay_debt(fuel)
-                                tos = value2
+                    if op < 72:
+                        if op < 61:
+                            # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
+                            o0, o1, o2, o3, o4, o5, o6, o7 = arg
+                            value = locs[o0]
+                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            if op < 28:
-                                # CONST REM_INT
-                                if tos >= 0 and arg > 0:
-                                    tos = tos % arg
-                                    continue
-                                tos = int_rem(tos, arg)
-                                continue
-                            # GT_INT
-                            a = st.pop()
-                            tos = a > tos
+                            locs[o5] = locs[o3].payload[o4]
+                            locs[o7] = locs[o6]
                             continue
-                        if op < 22:
-                            # NEXT STORE CONST LOAD
+                        if op < 64:
+                            if op < 62:
+                                # CONST CONST
+                                o0, o1 = arg
+                                st.append(tos)
+                                st.append(o0)
+                                tos = o1
+                                continue
+                            if op < 63:
+                                # GET_ELEMENT STORE LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = tos[o0]
+                                tos = locs[o2]
+                                continue
+                            # NEXT
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 66:
+                            if op < 65:
+                                # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
+                                o0, o1, o3, o4, o7, o9 = arg
+                                if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
+                                    ins, cost = o9
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD LOAD SUB_INT STORE
+                            o0, o1, o3 = arg
+                            r = locs[o0] - locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
+                            continue
+                        if op >= 70:
+                            if op < 71:
+                                # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
+                                o0, o1, o3, o4, o5, o7 = arg
+                                r = locs[o0] - locs[o1]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('-')
+                                locs[o3] = r
+                                if locs[o4] == locs[o5]:
+                                    ins, cost = o7
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD FAIL_MATCH
+                            value = locs[arg]
+                            raise Panic('P009', f'no arm matches {debug(value)}')
+                        if op >= 69:
+                            # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] != locs[o1]:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            r = locs[o4] + o5
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r
+                            continue
+                        if op < 67:
+                            # CONST LOAD JOIN/2 CALL_METHOD/2
+                            o0, o1, o3 = arg
+                            value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
+                            receiver = st.pop()
+                            entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
+                            value2 = entry(machine, task, receiver, o3, [tos, value])
+                            if value2 is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value2) is Invoke:
+                                callee = value2.code
+                                arguments = value2.arguments
+                                captured = value2.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        if op < 68:
+                            # LOAD CONST ADD_INT STORE
+                            o0, o1, o3 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            continue
+                        # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        value = locs[o1]
+                        try:
+                            if value.shared:
+                                locs[o1] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o2]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value.items[index] = o0
+                        else:
+                            write_element(value, index, o0)
+                        r = locs[o4] + locs[o5]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r
+                        continue
+                    if op < 79:
+                        if op >= 78:
+                            # CALL_BUILTIN
+                            st.append(tos)
+                            args = st[len(st) - arg[1]:]
+                            del st[len(st) - arg[1]:]
+                            value = arg[0](*args)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op >= 77:
+                            # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] < locs[o1]:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            index = locs[o5]
+                            items = locs[o4].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            locs[o7] = element
+                            continue
+                        if op >= 75:
+                            if op < 76:
+                                # HASHMAP
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # NEXT STORE CONST STORE CONST LOAD
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            locs[o3] = o2
+                            st.append(tos)
+                            st.append(o4)
+                            tos = locs[o5]
+                            continue
+                        if op >= 74:
+                            # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
+                            o0, o1, o2, o5 = arg
+                            r = locs[o1] - locs[o2]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            if not locs[o0] == r:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 73:
+                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
+                            o0, o1, o2, o3, o4, o5, o7 = arg
+                            r = locs[o2][o3] + locs[o4][o5]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o0][o1]
+                            if r >= 0 and o7 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = r % o7
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(r, o7)
+                            continue
+                        # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
+                        o0, o1, o2, o3, o5 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        index = locs[o3]
+                        items = locs[o2].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if element is False:
+                            ins, cost2 = o5
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if element is not True:
+                            raise not_bool(element)
+                        continue
+                    if op < 81:
+                        if op < 80:
+                            # SOME
+                            tos = Some(tos)
+                            continue
+                        # STRUCT
+                        st.append(tos)
+                        fields = st[len(st) - len(arg.decl.fields):]
+                        del st[len(st) - len(arg.decl.fields):]
+                        tos = arg.of(fields)
+                        continue
+                    if op < 82:
+                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        index = locs[o5]
+                        items = locs[o4].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = element
+                        continue
+                    if op < 84:
+                        if op < 83:
+                            # DROP
+                            st.append(tos)
+                            del st[len(st) - arg:]
+                            tos = st.pop()
+                            continue
+                        # LOAD LOAD ADD_INT RETURN
+                        o0, o1 = arg
+                        r = locs[o0] + locs[o1]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = r
+                        continue
+                    if op < 85:
+                        # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
+                        o0, o1, o2, o3, o5, o6, o7 = arg
+                        locs[o1] = locs[o0]
+                        if not locs[o2] > o3:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        ins, cost2 = o7
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        st.append(tos)
+                        tos = o6
+                        continue
+                    if op < 87:
+                        if op < 86:
+                            # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            r = element + o3
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r
+                            continue
+                        # GE_INT
+                        a = st.pop()
+                        tos = a >= tos
+                        continue
+                    if op < 89:
+                        if op < 88:
+                            # PIPELINE
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # GT
+                        a = st.pop()
+                        tos = greater(a, tos)
+                        continue
+                    if op < 91:
+                        if op < 90:
+                            # NONE
+                            st.append(tos)
+                            tos = NONE_VALUE
+                            continue
+                        # AWAIT
+                        outcome = machine.await_value(task, tos)
+                        if outcome is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = outcome
+                        continue
+                    if op < 92:
+                        # WRAP
+                        tos = NONE_VALUE if tos is None else Some(tos)
+                        continue
+                    if op < 93:
+                        # POW
+                        a = st.pop()
+                        tos = power(a, tos)
+                        continue
+                    if op < 94:
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    # CHECK_PAYLOAD
+                    tos = check(tos, arg, 'P415')
+                    continue
+                if op < 106:
+                    if op < 96:
+                        # POP JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 99:
+                        if op < 97:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
+                            o0, o2, o4 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if op < 98:
+                            # POP
+                            tos = st.pop()
+                            continue
+                        # INT
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 102:
+                        if op >= 100:
+                            if op < 101:
+                                # RETURN
+                                ins, locs, cells, code = frames.pop()
+                                continue
+                            # NEXT STORE LOAD STORE
                             o0, o1, o2, o3 = arg
                             for value in tos:
                                 break
@@ -1942,43 +2950,329 @@ def run(machine, task):
                                 tos = st.pop()
                                 continue
                             locs[o1] = value
-                            st.append(tos)
-                            st.append(o2)
-                            tos = locs[o3]
+                            locs[o3] = locs[o2]
                             continue
-                        if op < 24:
-                            if op < 23:
-                                # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
-                                o0, o1, o3, o4, o5, o7 = arg
-                                r = locs[o0] + o1
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                locs[o3] = r
-                                r2 = locs[o4] - o5
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('-')
-                                locs[o7] = r2
+                        # CALL_METHOD/2
+                        value = st.pop()
+                        receiver = st.pop()
+                        entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                        value2 = entry(machine, task, receiver, arg, [value, tos])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 103:
+                        # LOAD STORE LOAD CONST ADD_INT STORE JUMP
+                        o0, o1, o2, o3, o5, o6 = arg
+                        locs[o1] = locs[o0]
+                        r = locs[o2] + o3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 104:
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o6 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not getattr(element, o3) > o4:
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 105:
+                        # CALL/1
+                        arguments = [tos]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + arg.blank if arg.blank else arguments
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    # NEXT STORE LOAD CONST LOAD CONST REM_INT
+                    o0, o1, o2, o3, o4, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    value2 = locs[o2]
+                    a = locs[o4]
+                    if a >= 0 and o5 > 0:
+                        st.append(tos)
+                        st.append(value2)
+                        st.append(o3)
+                        tos = a % o5
+                        continue
+                    st.append(tos)
+                    st.append(value2)
+                    st.append(o3)
+                    tos = int_rem(a, o5)
+                    continue
+                if op < 108:
+                    if op < 107:
+                        # POP LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o4, o5 = arg
+                        r = locs[o1] + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o4] = r
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    # STORE LOAD CONST
+                    o0, o1, o2 = arg
+                    locs[o0] = tos
+                    st.append(locs[o1])
+                    tos = o2
+                    continue
+                if op < 110:
+                    if op < 109:
+                        # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
+                        o0, o1, o3, o5, o7 = arg
+                        a = locs[o0]
+                        r = a * o1 if a < o1 else a * o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = r + o3
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        if r2 >= 0 and o5 > 0:
+                            value = r2 % o5
+                        else:
+                            value = int_rem(r2, o5)
+                        locs[o7] = value
+                        continue
+                    # GET_ELEMENT
+                    tos = tos[arg]
+                    continue
+                if op < 113:
+                    if op < 111:
+                        # LOAD STORE LOAD
+                        o0, o1, o2 = arg
+                        locs[o1] = locs[o0]
+                        st.append(tos)
+                        tos = locs[o2]
+                        continue
+                    if op < 112:
+                        # LT_INT
+                        a = st.pop()
+                        tos = a < tos
+                        continue
+                    # MAP
+                    st.append(tos)
+                    entries = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(entries)
+                    continue
+                if op < 115:
+                    if op < 114:
+                        # CALL_HOST
+                        st.append(tos)
+                        args = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        machine.suspend(task, arg.effect, arg.prepare(*args))
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # STORE_CELL
+                    cells[arg].value = tos
+                    tos = st.pop()
+                    continue
+                if op < 117:
+                    if op < 116:
+                        # CALL_BUILTIN/2 POP
+                        value = st.pop()
+                        value2 = arg[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    # ARRAY/2
+                    value = st.pop()
+                    tos = Array([value, tos])
+                    continue
+                if op < 119:
+                    if op < 118:
+                        # CONCAT__STORE
+                        a = st.pop()
+                        if (len(a) + len(tos)) * 4 > limits.surely:
+                            check_concat(a, tos)
+                        if locs[arg] is a:
+                            locs[arg] = None
+                        a += tos
+                        locs[arg] = a
+                        tos = st.pop()
+                        continue
+                    # REM_INT
+                    a = st.pop()
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
+                    continue
+                if op < 121:
+                    if op < 120:
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    # LOAD LOAD LOAD
+                    o0, o1, o2 = arg
+                    st.append(tos)
+                    st.append(locs[o0])
+                    st.append(locs[o1])
+                    tos = locs[o2]
+                    continue
+                if op < 123:
+                    if op < 122:
+                        # DUP
+                        st.append(tos)
+                        continue
+                    # NEXT STORE CONST
+                    o0, o1, o2 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    st.append(tos)
+                    tos = o2
+                    continue
+                if op < 125:
+                    if op < 124:
+                        # JOIN
+                        st.append(tos)
+                        parts = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = join('', [part if type(part) is str else display(part) for part in parts])
+                        continue
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
+                    continue
+                if op < 127:
+                    if op < 126:
+                        # NE_INT
+                        a = st.pop()
+                        tos = a != tos
+                        continue
+                    # START
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, args, cells)
+                    continue
+                if op < 129:
+                    if op < 128:
+                        # AGENT
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # PARALLEL
+                    iterable = st.pop()
+                    value = machine.parallel(task, arg, cells, iterable, tos)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 130:
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 131:
+                    # ASK_FOR
+                    payload = st.pop()
+                    channel = st.pop()
+                    machine.ask(task, channel, payload, tos, arg)
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # SET_PART
+                object2 = st.pop()
+                value = st.pop()
+                tos = store_index(object2, tos, value)
+                continue
+            if near:
+                if far is None:
+                    if op < 134:
+                        if op < 133:
+                            # NEXT STORE
+                            o0, o1 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            # SHARE
-                            if type(tos) not in PLAIN:
-                                share(tos)
+                            locs[o1] = value
                             continue
-                        if op < 25:
-                            # LOAD_OWN SWAP CALL_BUILTIN/2
-                            o0, o2 = arg
-                            value = locs[o0]
-                            try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = o2[0](value, tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value2
-                            continue
-                        # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
-                        o0, o2, o3, o4, o6 = arg
+                        # NEXT STORE CONST CONST
+                        o0, o1, o2, o3 = arg
                         for value in tos:
                             break
                         else:
@@ -1988,108 +3282,108 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             tos = st.pop()
                             continue
-                        if type(value) not in PLAIN:
-                            share(value)
-                        locs[o2] = value
-                        value2 = locs[o3]
-                        value3 = locs[o4]
-                        if type(value3) not in PLAIN:
-                            share(value3)
-                        value4 = locs[o6]
-                        if type(value4) not in PLAIN:
-                            share(value4)
+                        locs[o1] = value
                         st.append(tos)
-                        st.append(value2)
-                        st.append(value3)
-                        tos = value4
+                        st.append(o2)
+                        tos = o3
                         continue
-                    if op < 37:
-                        if op >= 35:
-                            if op < 36:
-                                # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                                o0, o1, o3, o4, o6 = arg
-                                index = locs[o1]
-                                items = locs[o0].items
-                                if not 0 <= index < len(items):
-                                    index_out_of_range(index, len(items))
-                                locs[o6] = getattr(items[index], o3) * 1.0 * locs[o4]
+                    if op < 144:
+                        if op >= 141:
+                            if op < 142:
+                                # GT_INT
+                                a = st.pop()
+                                tos = a > tos
                                 continue
-                            # POP CONST
-                            tos = arg
-                            continue
-                        if op >= 34:
-                            # IS_ERR JUMP_UNLESS LOAD UNWRAP
-                            o1, o2 = arg
-                            if not type(tos) is Err:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
+                            if op < 143:
+                                # SLIDE/1
+                                value = st.pop()
                                 continue
-                            holder = locs[o2]
-                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
-                            continue
-                        if op >= 33:
-                            # STORE LOAD STORE JUMP
-                            o0, o1, o2, o3 = arg
-                            locs[o0] = tos
-                            locs[o2] = locs[o1]
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if op < 31:
-                            if op >= 30:
-                                # NEXT SHARE
-                                for value in tos:
-                                    break
-                                else:
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    tos = st.pop()
-                                    continue
-                                if type(value) not in PLAIN:
-                                    share(value)
-                                st.append(tos)
-                                tos = value
-                                continue
-                            # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
-                            o0, o1, o2, o3, o4, o6 = arg
-                            value = locs[o0]
-                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            a = locs[o3]
-                            r = a * o4 if a < o4 else a * o4
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            ins, cost2 = o6
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            st.append(tos)
-                            tos = r
-                            continue
-                        if op < 32:
-                            # LOAD RETURN
-                            value = locs[arg]
+                            # CONST RETURN
                             ins, locs, cells, code = frames.pop()
                             st.append(tos)
+                            tos = arg
+                            continue
+                        if op >= 139:
+                            if op < 140:
+                                # POP CONST CONST
+                                o1, o2 = arg
+                                st.append(o1)
+                                tos = o2
+                                continue
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if getattr(element, o3) < o4:
+                                ins, cost = o6
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 135:
+                            # LOAD LOAD
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(locs[o0])
+                            tos = locs[o1]
+                            continue
+                        if op >= 138:
+                            # ARRAY
+                            st.append(tos)
+                            items = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Array(items)
+                            continue
+                        if op < 136:
+                            # CALL_METHOD/1
+                            receiver = st.pop()
+                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                            value = entry(machine, task, receiver, arg, [tos])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             tos = value
                             continue
-                        # CALL_METHOD/0
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, [])
+                        if op < 137:
+                            # CALL_BUILTIN/1
+                            value = arg[0](tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        # LOAD CALL_METHOD/0
+                        o0, o1 = arg
+                        receiver = locs[o0]
+                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                        value = entry(machine, task, receiver, o1, [])
                         if value is SUSPENDED:
-                            tos = st.pop()
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
@@ -2107,260 +3401,276 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             locs = arguments + callee.blank if callee.blank else arguments
                             cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
                             continue
                         if debt:
                             fuel = machine.pay_debt(fuel)
+                        st.append(tos)
                         tos = value
                         continue
-                    if op < 41:
-                        if op < 39:
-                            if op < 38:
-                                # DUP IS JUMP_UNLESS
-                                o1, o2 = arg
-                                value = matches(tos, o1)
-                                if value is False:
-                                    ins, cost = o2
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                if value is not True:
-                                    raise not_bool(value)
-                                continue
-                            # EQ_INT
-                            a = st.pop()
-                            tos = a == tos
+                    if op < 147:
+                        if op < 145:
+                            # CLOSURE
+                            st.append(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                             continue
-                        if op < 40:
-                            # ARRAY/2
-                            value = st.pop()
-                            tos = Array([value, tos])
+                        if op < 146:
+                            # LOAD_OWN
+                            value = locs[arg]
+                            try:
+                                if value.shared:
+                                    locs[arg] = value = own(value)
+                            except AttributeError:
+                                pass
+                            st.append(tos)
+                            tos = value
                             continue
-                        # OK
-                        tos = Ok(tos)
+                        # TUPLE/2
+                        value = st.pop()
+                        tos = tuple([value, tos])
                         continue
-                    if op < 46:
-                        if op < 43:
-                            if op < 42:
-                                # MODEL
-                                st.append(tos)
-                                tos = arg
-                                continue
-                            # LENGTH
-                            tos = length(tos)
+                    if op < 149:
+                        if op < 148:
+                            # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            r = locs[o0] + locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            r2 = locs[o4] + locs[o5]
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r2
                             continue
-                        if op < 44:
-                            # SET_FIELD
-                            value = st.pop()
-                            if not isinstance(tos, Struct):
-                                raise Panic('P007', 'expected a struct in a field assignment')
-                            setattr(tos, arg, value)
-                            tos = st.pop()
-                            continue
-                        if op < 45:
-                            # GET_ERROR
-                            tos = get_error_member(tos, arg)
-                            continue
-                        # LEDGER
+                        # MEMORY
                         st.append(tos)
                         tos = arg
                         continue
-                    if op >= 52:
-                        if op < 54:
-                            if op < 53:
-                                # SET_ELEMENT
-                                value = st.pop()
-                                tos = with_element(tos, arg, value)
-                                continue
-                            # TRY_CAST
-                            tos = try_cast(tos, arg)
+                    if op < 152:
+                        if op < 150:
+                            # UNWRAP
+                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                             continue
-                        if op < 55:
-                            # REM
+                        if op < 151:
+                            # EQ
                             a = st.pop()
-                            tos = rem(a, tos)
+                            tos = equal(a, tos)
                             continue
-                        # LE
-                        a = st.pop()
-                        tos = less_equal(a, tos)
+                        # DUP IS JUMP_UNLESS
+                        o1, o2 = arg
+                        value = matches(tos, o1)
+                        if value is False:
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if value is not True:
+                            raise not_bool(value)
                         continue
-                    if op >= 50:
-                        if op < 51:
-                            # ERR_FROM
-                            failed = st.pop()
-                            tos = Err(tos, failed.way if type(failed) is Err else ())
-                            continue
-                        # RACE
-                        st.append(tos)
-                        tasks = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.race(task, tasks)
-                        if value is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op >= 48:
-                        if op < 49:
-                            # SETTLE
-                            outcome = machine.settle(task, tos, len(frames))
-                            if outcome is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = outcome
-                            continue
-                        # DIV_INT
-                        a = st.pop()
-                        if a >= 0 and tos > 0:
-                            tos = a // tos
-                            continue
-                        tos = int_div(a, tos)
-                        continue
-                    if op >= 47:
-                        # PRINT
-                        st.append(tos)
-                        values = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        machine.print(task, values, '')
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # POP_TRY
-                    if type(tos) is Err:
-                        target, cost, beneath, _, here = arg
-                        if beneath:
-                            del st[len(st) - beneath:]
-                        if target is None:
-                            ins, locs, cells, code = frames.pop()
-                            way = tos.way + here
-                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = handled(tos, here)
-                        continue
-                    tos = st.pop()
-                    continue
-                if far:
-                    if op < 58:
-                        if op < 57:
-                            # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            a = locs[o0]
-                            if a >= 0 and o1 > 0:
-                                value = a % o1
-                            else:
-                                value = int_rem(a, o1)
-                            if not value == o3:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                    if op >= 163:
+                        if op < 165:
+                            if op < 164:
+                                # LOAD_CELL
+                                st.append(tos)
+                                tos = cells[arg].value
                                 continue
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
                             continue
-                        # LOAD CONST NE_INT JUMP_UNLESS
+                        if op < 166:
+                            # SCHEMA
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        if op < 167:
+                            # NE
+                            a = st.pop()
+                            tos = not equal(a, tos)
+                            continue
+                        if op < 168:
+                            # CHANGES_SELF
+                            tos = changes_self(machine, tos, arg)
+                            continue
+                        # SUB
+                        a = st.pop()
+                        tos = sub(a, tos)
+                        continue
+                    if op >= 161:
+                        if op < 162:
+                            # PARSE_AS
+                            text = st.pop()
+                            result, holes = parse_as(text, tos, *arg)
+                            st.append(result)
+                            tos = holes
+                            continue
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op >= 160:
+                        # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        locs[o0] = tos
+                        index = locs[o2]
+                        items = locs[o1].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
+                        tos = st.pop()
+                        continue
+                    if op >= 159:
+                        # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
+                        o0, o1, o2, o5, o7 = arg
+                        r = locs[o1] + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        items = locs[o0].items
+                        if r < 0:
+                            index_out_of_range(r, len(items))
+                        try:
+                            element = items[r]
+                        except IndexError:
+                            index_out_of_range(r, len(items))
+                        r2 = element + o5
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r2
+                        continue
+                    if op >= 157:
+                        if op < 158:
+                            # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            a = cells[o1].value
+                            if a >= 0 and o2 > 0:
+                                value2 = a // o2
+                            else:
+                                value2 = int_div(a, o2)
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value > value2
+                            continue
+                        # SUB_INT
+                        a = st.pop()
+                        r = a - tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('-')
+                    if op >= 155:
+                        if op < 156:
+                            # JOIN/2
+                            value = st.pop()
+                            tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
+                            continue
+                        # JUMP_IF
+                        if tos is True:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not False:
+                            raise not_bool(tos)
+                        tos = st.pop()
+                        continue
+                    if op < 153:
+                        # LOAD LOAD LE_INT JUMP_UNLESS
                         o0, o1, o3 = arg
-                        if not locs[o0] != o1:
+                        if not locs[o0] <= locs[o1]:
                             ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 60:
-                        if op < 59:
-                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
-                            o0, o1, o2, o3, o5, o6 = arg
-                            locs[o1] = locs[o0]
-                            r = locs[o2] + o3
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o5] = r
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # DUP IS_ABSENT JUMP_UNLESS
-                        if not (tos is None or tos is NONE_VALUE):
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                    if op >= 154:
+                        # CONST LOAD GET_FIELD JOIN/3
+                        o0, o1, o2 = arg
+                        tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
                         continue
-                    if op < 67:
-                        if op < 61:
-                            # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
-                            o0, o1, o3, o5, o7 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            r = items[index] + o3
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            if not r < locs[o5]:
-                                ins, cost = o7
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                    # CALL_VALUE
+                    st.append(tos)
+                    args = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = args + callee2.blank if callee2.blank else args
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if far:
+                    if op < 213:
+                        if op >= 211:
+                            if op < 212:
+                                # GET_FIELD
+                                tos = getattr(tos, arg)
                                 continue
-                            continue
-                        if op < 62:
-                            # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
-                            o0, o1, o3, o5, o7 = arg
-                            a = locs[o0]
-                            r = a * o1 if a < o1 else a * o1
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            r2 = r + o3
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            if r2 >= 0 and o5 > 0:
-                                value = r2 % o5
+                            # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o2, o4, o6 = arg
+                            a = getattr(locs[o0], o1)
+                            if a >= 0 and o2 > 0:
+                                value = a % o2
                             else:
-                                value = int_rem(r2, o5)
-                            locs[o7] = value
-                            continue
-                        if op >= 66:
-                            # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] < locs[o1]:
-                                ins, cost = o3
+                                value = int_rem(a, o2)
+                            if not value == o4:
+                                ins, cost = o6
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            index = locs[o5]
-                            items = locs[o4].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            locs[o7] = items[index]
                             continue
-                        if op < 64:
-                            if op >= 63:
-                                # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
-                                o0, o1, o3, o4, o5, o7 = arg
-                                r = locs[o0] + locs[o1]
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                locs[o3] = r
-                                r2 = locs[o4] + locs[o5]
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('+')
-                                locs[o7] = r2
+                        if op >= 210:
+                            # NEXT SHARE STORE LOAD
+                            o0, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
-                            o0, o1, o2, o3, o5 = arg
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            st.append(tos)
+                            tos = locs[o3]
+                            continue
+                        if op >= 208:
+                            if op < 209:
+                                # LOAD LOAD LT_INT JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not locs[o0] < locs[o1]:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # NEXT STORE CONST LOAD
+                            o0, o1, o2, o3 = arg
                             for value in tos:
                                 break
                             else:
@@ -2371,33 +3681,19 @@ def run(machine, task):
                                 tos = st.pop()
                                 continue
                             locs[o1] = value
-                            index = locs[o3]
-                            items = locs[o2].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            bool2 = items[index]
-                            if bool2 is False:
-                                ins, cost2 = o5
-                                fuel -= cost2
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if bool2 is not True:
-                                raise not_bool(bool2)
+                            st.append(tos)
+                            st.append(o2)
+                            tos = locs[o3]
                             continue
-                        if op < 65:
-                            # JUMP_UNLESS LOAD
-                            o0, o1 = arg
-                            if tos is False:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = locs[o1]
+                        if op >= 207:
+                            # FILL JUMP
+                            hole = st.pop()
+                            fill(hole, tos)
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
                         # TRY
                         kind = type(tos)
@@ -2441,171 +3737,91 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         tos = handled(missing, here2)
                         continue
-                    if op < 74:
-                        if op >= 72:
-                            if op < 73:
-                                # LOAD LOAD LOAD
-                                o0, o1, o2 = arg
-                                st.append(tos)
-                                st.append(locs[o0])
-                                st.append(locs[o1])
-                                tos = locs[o2]
-                                continue
-                            # STORE LOAD SHARE
-                            o0, o1 = arg
-                            locs[o0] = tos
-                            value = locs[o1]
-                            if type(value) not in PLAIN:
-                                share(value)
-                            tos = value
-                            continue
-                        if op < 68:
-                            # LOAD CONST SUB_INT STORE JUMP
-                            o0, o1, o3, o4 = arg
-                            r = locs[o0] - o1
+                    if op < 216:
+                        if op < 214:
+                            # ADD_INT RETURN
+                            a = st.pop()
+                            r = a + tos
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('-')
-                            locs[o3] = r
-                            ins, cost = o4
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            tos = r
+                            continue
+                        if op < 215:
+                            # GET_MEMBER
+                            tos = get_member(tos, arg)
+                            continue
+                        # LOAD GET_ELEMENT STORE LOAD STORE JUMP
+                        o0, o1, o2, o3, o4, o5 = arg
+                        locs[o2] = locs[o0][o1]
+                        locs[o4] = locs[o3]
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 224:
+                        if op < 217:
+                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if not element > locs[o3]:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 218:
+                            # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
+                            o0, o1, o2, o5 = arg
+                            r = locs[o1] + locs[o2]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            if locs[o0] == r:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 219:
+                            # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
+                            o0, o1, o2, o5, o6 = arg
+                            a = locs[o1]
+                            b = locs[o2]
+                            r = a * b if a < b else a * b
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            r2 = locs[o0] + r
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r2
+                            ins, cost = o6
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 70:
-                            if op < 69:
-                                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
-                                o0, o1, o2, o3, o4, o5, o7 = arg
-                                locs[o0] = tos
-                                value = locs[o1]
-                                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    tos = st.pop()
-                                    continue
-                                r = locs[o4] + locs[o5]
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                ins, cost2 = o7
-                                fuel -= cost2
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = r
-                                continue
-                            # CALL_METHOD/1
-                            receiver = st.pop()
-                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                            value = entry(machine, task, receiver, arg, [tos])
-                            if value is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value) is Invoke:
-                                callee = value.code
-                                arguments = value.arguments
-                                captured = value.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                tos = st.pop()
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        if op < 71:
-                            # CONST LOAD
-                            o0, o1 = arg
-                            st.append(tos)
-                            st.append(o0)
-                            tos = locs[o1]
-                            continue
-                        # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
-                        o0, o1, o2, o3, o5, o6 = arg
-                        locs[o1] = locs[o0]
-                        index = locs[o3]
-                        items = locs[o2].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        value = items[index]
-                        value2 = locs[o5]
-                        try:
-                            if value2.shared:
-                                locs[o5] = value2 = own(value2)
-                        except AttributeError:
-                            pass
-                        index2 = locs[o6]
-                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
-                            value2.items[index2] = value
-                        else:
-                            write_element(value2, index2, value)
-                        continue
-                    if op < 75:
-                        # CALL/1
-                        arguments = [tos]
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = arg
-                        ins = arg.entry
-                        fuel -= arg.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + arg.blank if arg.blank else arguments
-                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if op < 78:
-                        if op < 76:
-                            # CONST CALL_BUILTIN/2
-                            o0, o1 = arg
-                            value = o1[0](tos, o0)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        if op < 77:
-                            # CLOSURE
-                            st.append(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        # LOAD FAIL_MATCH
-                        value = locs[arg]
-                        raise Panic('P009', f'no arm matches {debug(value)}')
-                    if op < 80:
-                        if op < 79:
-                            # NEXT STORE CONST LOAD CONST
-                            o0, o1, o2, o3, o4 = arg
-                            for value in tos:
-                                break
+                        if op < 220:
+                            # LOAD CONST REM_INT CONST EQ_INT RETURN
+                            o0, o1, o3 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a % o1
                             else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
+                                value = int_rem(a, o1)
+                            ins, locs, cells, code = frames.pop()
                             st.append(tos)
-                            st.append(o2)
-                            st.append(locs[o3])
-                            tos = o4
+                            tos = value == o3
                             continue
-                        # LT_INT
-                        a = st.pop()
-                        tos = a < tos
-                        continue
-                    if op < 82:
-                        if op < 81:
+                        if op < 221:
                             # LOAD_OWN LOAD CALL_BUILTIN/2
                             o0, o1, o2 = arg
                             value = locs[o0]
@@ -2620,1123 +3836,19 @@ def run(machine, task):
                             st.append(tos)
                             tos = value2
                             continue
-                        # NEW_CELL
-                        cells[arg] = Cell()
-                        continue
-                    if op < 84:
-                        if op < 83:
-                            # JUMP_UNLESS LOAD SLIDE/1 JUMP
-                            o0, o1, o3 = arg
-                            if tos is False:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            value = st.pop()
-                            value2 = locs[o1]
-                            ins, cost2 = o3
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = value2
-                            continue
-                        # IS
-                        tos = matches(tos, arg)
-                        continue
-                    if op < 86:
-                        if op < 85:
-                            # NIL
-                            st.append(tos)
-                            tos = None
-                            continue
-                        # PARSE_AS
-                        text = st.pop()
-                        result, holes = parse_as(text, tos, *arg)
-                        st.append(result)
-                        tos = holes
-                        continue
-                    if op < 88:
-                        if op < 87:
-                            # NOT
-                            if tos is True:
-                                tos = False
-                                continue
-                            if tos is False:
-                                tos = True
-                                continue
-                            raise not_bool(tos)
-                        # ERROR
-                        st.append(tos)
-                        fields = st[len(st) - arg.count:]
-                        del st[len(st) - arg.count:]
-                        tos = arg.make(fields)
-                        continue
-                    if op < 90:
-                        if op < 89:
-                            # CAST
-                            tos = cast(tos, arg)
-                            continue
-                        # PARALLEL
-                        iterable = st.pop()
-                        value = machine.parallel(task, arg, cells, iterable, tos)
-                        if value is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 91:
-                        # CELL_OWN
-                        cell = cells[arg]
-                        if getattr(cell.value, 'shared', False):
-                            cell.value = own(cell.value)
-                        st.append(tos)
-                        tos = cell.value
-                        continue
-                    if op < 92:
-                        # ASK_FOR
-                        payload = st.pop()
-                        channel = st.pop()
-                        machine.ask(task, channel, payload, tos, arg)
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # SET_MEMBER
-                    value = st.pop()
-                    store_member(tos, arg, value)
-                    tos = st.pop()
-                    continue
-                if op < 100:
-                    if op < 94:
-                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
-                        o0, o2, o4 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o2[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op >= 98:
-                        if op < 99:
-                            # LOAD STORE LOAD LOAD
-                            o0, o1, o2, o3 = arg
-                            locs[o1] = locs[o0]
-                            st.append(tos)
-                            st.append(locs[o2])
-                            tos = locs[o3]
-                            continue
-                        # POP JUMP
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op < 95:
-                        # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                        o0, o1, o3, o5, o7 = arg
-                        r = locs[o0] + locs[o1]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        if r >= 0 and o3 > 0:
-                            value = r % o3
-                        else:
-                            value = int_rem(r, o3)
-                        if not value == o5:
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 96:
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
-                        o0, o1, o3, o4, o7, o9 = arg
-                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
-                        continue
-                    if op < 97:
-                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
-                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        index2 = locs[o5]
-                        items2 = locs[o4].items
-                        if not 0 <= index2 < len(items2):
-                            index_out_of_range(index2, len(items2))
-                        r = getattr(items[index], o3) + getattr(items2[index2], o7)
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        value = locs[o9]
-                        try:
-                            if value.shared:
-                                locs[o9] = value = own(value)
-                        except AttributeError:
-                            pass
-                        index3 = locs[o10]
-                        if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
-                            value2 = value.items[index3]
-                        else:
-                            value2 = index_place(value, index3)
-                        try:
-                            if value2.shared:
-                                value2 = own(value2)
-                                value.items[index3 if type(value) is Array else key_of(index3)] = value2
-                        except AttributeError:
-                            pass
-                        st.append(tos)
-                        st.append(r)
-                        tos = value2
-                        continue
-                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
-                    o0, o1, o2, o5, o7, o9 = arg
-                    r = locs[o1] + o2
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    items = locs[o0].items
-                    if not 0 <= r < len(items):
-                        index_out_of_range(r, len(items))
-                    r2 = items[r] + o5
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('+')
-                    if not r2 < locs[o7]:
-                        ins, cost = o9
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 109:
-                    if op < 101:
-                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
-                        o0, o1, o2, o4, o7 = arg
-                        value = locs[o0]
-                        a = locs[o1]
-                        if a >= 0 and o2 > 0:
-                            value2 = a // o2
-                        else:
-                            value2 = int_div(a, o2)
-                        if value2 >= 0 and o4 > 0:
-                            value3 = value2 % o4
-                        else:
-                            value3 = int_rem(value2, o4)
-                        items = value.items
-                        if not 0 <= value3 < len(items):
-                            index_out_of_range(value3, len(items))
-                        locs[o7] = items[value3]
-                        continue
-                    if op < 102:
-                        # LOAD IS_VARIANT JUMP_UNLESS
-                        o0, o1, o2 = arg
-                        value = locs[o0]
-                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 103:
-                        # NEXT STORE CONST STORE CONST LOAD
-                        o0, o1, o2, o3, o4, o5 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        locs[o3] = o2
-                        st.append(tos)
-                        st.append(o4)
-                        tos = locs[o5]
-                        continue
-                    if op < 105:
-                        if op < 104:
-                            # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] >= o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if not locs[o4] <= o5:
-                                ins, cost2 = o7
-                                fuel -= cost2
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD LOAD LE_INT JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 108:
-                        # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
-                        o0, o1, o2, o3, o4 = arg
-                        locs[o1] = locs[o0]
-                        value = locs[o2]
-                        value2 = locs[o3]
-                        try:
-                            if value2.shared:
-                                locs[o3] = value2 = own(value2)
-                        except AttributeError:
-                            pass
-                        index = locs[o4]
-                        if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
-                            value2.items[index] = value
-                        else:
-                            write_element(value2, index, value)
-                        continue
-                    if op < 106:
-                        # NEXT DUP GET_ELEMENT CALL_VALUE/0
-                        o0, o2, o3 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        callee = value[o2]
-                        if type(callee) is not Closure or callee.function.argc != o3:
-                            raise bad_call(callee, o3)
-                        callee2 = callee.function
-                        arguments = []
-                        captured = callee.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee2
-                        ins = callee2.entry
-                        fuel -= callee2.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee2.blank if callee2.blank else arguments
-                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 107:
-                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        index = locs[o5]
-                        items = locs[o4].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        locs[o7] = items[index]
-                        continue
-                    # CALL_METHOD/2
-                    value = st.pop()
-                    receiver = st.pop()
-                    entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                    value2 = entry(machine, task, receiver, arg, [value, tos])
-                    if value2 is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value2) is Invoke:
-                        callee = value2.code
-                        arguments = value2.arguments
-                        captured = value2.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee
-                        ins = callee.entry
-                        fuel -= callee.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee.blank if callee.blank else arguments
-                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value2
-                    continue
-                if op < 115:
-                    if op >= 113:
-                        if op < 114:
-                            # CONST EQ_INT JUMP_UNLESS
-                            o0, o2 = arg
-                            if not tos == o0:
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            tos = st.pop()
-                            continue
-                        # ARRAY/2 EMIT
-                        value = st.pop()
-                        value2 = Array([value, tos])
-                        channel = st.pop()
-                        machine.emit(task, channel, value2)
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 110:
-                        # LOAD_CELL CONST ADD_INT STORE_CELL
-                        o0, o1, o3 = arg
-                        r = cells[o0].value + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        cells[o3].value = r
-                        continue
-                    if op < 111:
-                        # CONST LOAD JOIN/2 CALL_METHOD/2
-                        o0, o1, o3 = arg
-                        value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
-                        receiver = st.pop()
-                        entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
-                        value2 = entry(machine, task, receiver, o3, [tos, value])
-                        if value2 is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value2) is Invoke:
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 112:
-                        # LOAD CONST ADD_INT STORE
-                        o0, o1, o3 = arg
-                        r = locs[o0] + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        continue
-                    # CALL_VALUE
-                    st.append(tos)
-                    args = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    callee = st.pop()
-                    if type(callee) is not Closure or callee.function.argc != arg:
-                        raise bad_call(callee, arg)
-                    callee2 = callee.function
-                    captured = callee.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee2
-                    ins = callee2.entry
-                    fuel -= callee2.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = args + callee2.blank if callee2.blank else args
-                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                    tos = st.pop()
-                    continue
-                if op < 117:
-                    if op < 116:
-                        # SLIDE/1
-                        value = st.pop()
-                        continue
-                    # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    locs[o0] = tos
-                    index = locs[o2]
-                    items = locs[o1].items
-                    if not 0 <= index < len(items):
-                        index_out_of_range(index, len(items))
-                    locs[o7] = getattr(items[index], o4) * 1.0 * locs[o5]
-                    tos = st.pop()
-                    continue
-                if op < 120:
-                    if op >= 119:
-                        # STRUCT
-                        st.append(tos)
-                        fields = st[len(st) - len(arg.decl.fields):]
-                        del st[len(st) - len(arg.decl.fields):]
-                        tos = arg.of(fields)
-                        continue
-                    if op >= 118:
-                        # THROW
-                        target, cost, beneath, _, here = arg
-                        if beneath:
-                            del st[len(st) - beneath:]
-                        if target is None:
-                            ins, locs, cells, code = frames.pop()
-                            tos = begun(tos, here)
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = thrown(tos, here)
-                        continue
-                    # LOAD JOIN/1 CALL_METHOD/2
-                    o0, o2 = arg
-                    value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
-                    receiver = st.pop()
-                    entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
-                    value2 = entry(machine, task, receiver, o2, [tos, value])
-                    if value2 is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value2) is Invoke:
-                        callee = value2.code
-                        arguments = value2.arguments
-                        captured = value2.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee
-                        ins = callee.entry
-                        fuel -= callee.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee.blank if callee.blank else arguments
-                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value2
-                    continue
-                if op < 122:
-                    if op < 121:
-                        # JUMP_IF
-                        if tos is True:
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if tos is not False:
-                            raise not_bool(tos)
-                        tos = st.pop()
-                        continue
-                    # CHECK
-                    tos = check(tos, arg)
-                    continue
-                if op < 124:
-                    if op < 123:
-                        # PIPELINE
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    # ADD_FLOAT
-                    a = st.pop()
-                    tos = a + tos + -0.0
-                    continue
-                if op < 126:
-                    if op < 125:
-                        # TRUE
-                        st.append(tos)
-                        tos = True
-                        continue
-                    # CONFIGURE
-                    machine.configure(arg, tos)
-                    tos = st.pop()
-                    continue
-                if op < 127:
-                    # IS_ERR
-                    tos = type(tos) is Err
-                    continue
-                if op >= 128:
-                    if op < 129:
-                        # CHANGES_SELF
-                        tos = changes_self(machine, tos, arg)
-                        continue
-                    # SET_PART
-                    object2 = st.pop()
-                    value = st.pop()
-                    tos = store_index(object2, tos, value)
-                    continue
-                # CALL_INOUT
-                st.append(tos)
-                args = st[len(st) - arg.argc:]
-                del st[len(st) - arg.argc:]
-                receiver = st.pop()
-                call = exec_call_inout(machine, receiver, arg, args)
-                callee = call.code
-                arguments = call.arguments
-                if len(frames) >= limit:
-                    raise machine.too_deep()
-                frames.append((ins, locs, cells, code))
-                code = callee
-                ins = callee.entry
-                fuel -= callee.cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                locs = arguments + callee.blank if callee.blank else arguments
-                cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
-                tos = st.pop()
-                continue
-            if near:
-                if far is None:
-                    if op < 131:
-                        # LOAD CONST ADD_INT STORE JUMP
-                        o0, o1, o3, o4 = arg
-                        r = locs[o0] + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 141:
-                        if op < 132:
-                            # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
-                            o0, o1, o2, o3, o5 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            index = locs[o3]
-                            items = locs[o2].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            locs[o5] = items[index]
-                            continue
-                        if op < 133:
-                            # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
-                            o0, o1, o3, o5, o7 = arg
-                            locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
-                            continue
-                        if op < 135:
-                            if op < 134:
-                                # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
-                                o0, o1, o3, o4, o6 = arg
-                                index = locs[o1]
-                                items = locs[o0].items
-                                if not 0 <= index < len(items):
-                                    index_out_of_range(index, len(items))
-                                if getattr(items[index], o3) < o4:
-                                    ins, cost = o6
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # JUMP
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 136:
-                            # STORE LOAD GET_ELEMENT STORE LOAD STORE
-                            o0, o1, o2, o3, o4, o5 = arg
-                            locs[o0] = tos
-                            locs[o3] = locs[o1][o2]
-                            locs[o5] = locs[o4]
-                            tos = st.pop()
-                            continue
-                        if op < 137:
-                            # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            if not items[index] < locs[o3]:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 138:
-                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
-                            o0, o1, o2, o3, o4, o5, o7 = arg
-                            r = locs[o2][o3] + locs[o4][o5]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            value = locs[o0][o1]
-                            if r >= 0 and o7 > 0:
-                                st.append(tos)
-                                st.append(value)
-                                tos = r % o7
-                                continue
-                            st.append(tos)
-                            st.append(value)
-                            tos = int_rem(r, o7)
-                            continue
-                        if op < 139:
-                            # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
-                            o0, o1, o2, o5 = arg
-                            r = locs[o1] - locs[o2]
+                        if op < 222:
+                            # LOAD CONST SUB_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            r = locs[o0] - o1
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('-')
-                            if not locs[o0] == r:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 140:
-                            # JUMP_UNLESS LOAD_OWN LOAD SHARE
-                            o0, o1, o2 = arg
-                            if tos is False:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            value = locs[o1]
-                            try:
-                                if value.shared:
-                                    locs[o1] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = locs[o2]
-                            if type(value2) not in PLAIN:
-                                share(value2)
-                            st.append(value)
-                            tos = value2
-                            continue
-                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        value = getattr(items[index], o3) - locs[o4] * 1.0 * locs[o5] + -0.0
-                        value2 = locs[o8]
-                        try:
-                            if value2.shared:
-                                locs[o8] = value2 = own(value2)
-                        except AttributeError:
-                            pass
-                        index2 = locs[o9]
-                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
-                            value3 = value2.items[index2]
-                        else:
-                            value3 = index_place(value2, index2)
-                        try:
-                            if value3.shared:
-                                value3 = own(value3)
-                                value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
-                        except AttributeError:
-                            pass
-                        if not isinstance(value3, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(value3, o11, value)
-                        continue
-                    if op < 143:
-                        if op < 142:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD
-                            o0, o1, o3 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            st.append(tos)
-                            tos = getattr(items[index], o3)
-                            continue
-                        # FILL JUMP
-                        hole = st.pop()
-                        fill(hole, tos)
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op < 150:
-                        if op >= 149:
-                            # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
-                            o0, o1, o2, o3, o5, o6, o7 = arg
-                            locs[o1] = locs[o0]
-                            if not locs[o2] > o3:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            ins, cost2 = o7
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            st.append(tos)
-                            tos = o6
-                            continue
-                        if op >= 148:
-                            # JUMP_UNLESS LOAD JUMP
-                            o0, o1, o2 = arg
-                            if tos is False:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            value = locs[o1]
-                            ins, cost2 = o2
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = value
-                            continue
-                        if op >= 146:
-                            if op < 147:
-                                # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
-                                o0, o1, o2 = arg
-                                value = locs[o0]
-                                a = cells[o1].value
-                                if a >= 0 and o2 > 0:
-                                    value2 = a // o2
-                                else:
-                                    value2 = int_div(a, o2)
-                                ins, locs, cells, code = frames.pop()
-                                st.append(tos)
-                                tos = value > value2
-                                continue
-                            # ADD_INT
-                            a = st.pop()
-                            r = a + tos
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            overflow('+')
-                        if op >= 144:
-                            if op < 145:
-                                # STORE LOAD GET_ELEMENT
-                                o0, o1, o2 = arg
-                                locs[o0] = tos
-                                tos = locs[o1][o2]
-                                continue
-                            # RETURN
-                            ins, locs, cells, code = frames.pop()
-                            continue
-                        # LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                        o0, o1, o3 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        index = locs[o1]
-                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                            value2 = value.items[index]
-                        else:
-                            value2 = index_place(value, index)
-                        try:
-                            if value2.shared:
-                                value2 = own(value2)
-                                value.items[index if type(value) is Array else key_of(index)] = value2
-                        except AttributeError:
-                            pass
-                        if not isinstance(value2, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(value2, o3, tos)
-                        tos = st.pop()
-                        continue
-                    if op < 153:
-                        if op < 151:
-                            # STORE LOAD_OWN
-                            o0, o1 = arg
-                            locs[o0] = tos
-                            value = locs[o1]
-                            try:
-                                if value.shared:
-                                    locs[o1] = value = own(value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        if op < 152:
-                            # TUPLE
-                            st.append(tos)
-                            items = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = tuple(items)
-                            continue
-                        # RANGE
-                        start = st.pop()
-                        tos = RangeValue.checked(start, tos, arg == 1)
-                        continue
-                    if op < 156:
-                        if op < 154:
-                            # MEMORY
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        if op < 155:
-                            # STORE_CELL
-                            cells[arg].value = tos
-                            tos = st.pop()
-                            continue
-                        # IS_OK JUMP_UNLESS LOAD UNWRAP
-                        o1, o2 = arg
-                        if not type(tos) is Ok:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        holder = locs[o2]
-                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
-                        continue
-                    if op < 158:
-                        if op < 157:
-                            # CONCAT__STORE
-                            a = st.pop()
-                            if (len(a) + len(tos)) * 4 > limits.surely:
-                                check_concat(a, tos)
-                            if locs[arg] is a:
-                                locs[arg] = None
-                            a += tos
-                            locs[arg] = a
-                            tos = st.pop()
-                            continue
-                        # FIELD_OWN
-                        value = getattr(tos, arg)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                setattr(tos, arg, value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    if op < 160:
-                        if op < 159:
-                            # FALSE
-                            st.append(tos)
-                            tos = False
-                            continue
-                        # CONCAT
-                        a = st.pop()
-                        tos = concat(a, tos)
-                        continue
-                    if op < 162:
-                        if op < 161:
-                            # ASK
-                            payload = st.pop()
-                            channel = st.pop()
-                            machine.ask(task, channel, payload, tos)
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # LOAD_CELL
-                        st.append(tos)
-                        tos = cells[arg].value
-                        continue
-                    if op < 164:
-                        if op < 163:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        # MCP
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 165:
-                        # FAIL_LENGTH
-                        raise wrong_length(arg, tos)
-                    if op < 166:
-                        # IS_NIL
-                        tos = tos is None
-                        continue
-                    # SUB
-                    a = st.pop()
-                    tos = sub(a, tos)
-                    continue
-                if far:
-                    if op < 205:
-                        # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
-                        o0, o1, o3, o4 = arg
-                        if not locs[o0] < o1:
-                            ins, cost = o3
+                            locs[o3] = r
+                            ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        value = locs[o4]
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 206:
-                        # ADD_INT STORE JUMP
-                        o1, o2 = arg
-                        a = st.pop()
-                        r = a + tos
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o1] = r
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op < 207:
-                        # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
-                        o0, o1, o2, o4, o5 = arg
-                        r = getattr(locs[o0], o1) + o2
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        value = locs[o4]
-                        try:
-                            if value.shared:
-                                locs[o4] = value = own(value)
-                        except AttributeError:
-                            pass
-                        if not isinstance(value, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(value, o5, r)
-                        continue
-                    if op < 208:
-                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
-                        o0, o1, o3, o4, o5 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o5] = locs[o4]
-                        continue
-                    if op < 209:
-                        # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
-                        o0, o1, o3, o4, o5, o7 = arg
-                        r = locs[o0] - locs[o1]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('-')
-                        locs[o3] = r
-                        if locs[o4] == locs[o5]:
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 210:
-                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
-                        o0, o1, o2, o3, o6 = arg
-                        if o0 is False:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if o0 is not True:
-                            raise not_bool(o0)
-                        index = locs[o3]
-                        items = locs[o2].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        value = items[index]
-                        if type(value) not in PLAIN:
-                            share(value)
-                        locs[o6] = value
-                        continue
-                    if op < 211:
-                        # STORE LOAD GET_ELEMENT LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        st.append(locs[o1][o2])
-                        tos = locs[o3]
-                        continue
-                    if op < 212:
-                        # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
-                        o0, o1, o3 = arg
-                        a = locs[o0]
-                        b = cells[o1].value
-                        r = a * b if a < b else a * b
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = r + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = r2
-                        continue
-                    if op < 213:
-                        # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        if not items[index] <= o3:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 215:
-                        if op < 214:
+                        if op < 223:
                             # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
                             o0, o1, o3, o4, o6 = arg
                             if not locs[o0] < o1:
@@ -3753,472 +3865,68 @@ def run(machine, task):
                             st.append(tos)
                             tos = value
                             continue
-                        # LOAD SHARE
-                        value = locs[arg]
-                        if type(value) not in PLAIN:
-                            share(value)
+                        # CALL
                         st.append(tos)
-                        tos = value
-                        continue
-                    if op < 216:
-                        # NEXT
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 218:
-                        if op < 217:
-                            # NEXT STORE LOAD CONST
-                            o0, o1, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            st.append(locs[o2])
-                            tos = o3
-                            continue
-                        # GET_FIELD
-                        tos = getattr(tos, arg)
-                        continue
-                    if op < 220:
-                        if op < 219:
-                            # STORE CONST LOAD GET_FIELD
-                            o0, o1, o2, o3 = arg
-                            locs[o0] = tos
-                            st.append(o1)
-                            tos = getattr(locs[o2], o3)
-                            continue
-                        # CONST RETURN
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 221:
-                        # JOIN
-                        st.append(tos)
-                        parts = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = join('', [part if type(part) is str else display(part) for part in parts])
-                        continue
-                    if op < 224:
-                        if op < 222:
-                            # LOAD CONST MUL_INT
-                            o0, o1 = arg
-                            a = locs[o0]
-                            r = a * o1 if a < o1 else a * o1
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                st.append(tos)
-                                tos = r
-                                continue
-                            overflow('*')
-                        if op < 223:
-                            # HASHMAP
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        # GET_ELEMENT
-                        tos = tos[arg]
-                        continue
-                    if op < 226:
-                        if op < 225:
-                            # REM_INT
-                            a = st.pop()
-                            if a >= 0 and tos > 0:
-                                tos = a % tos
-                                continue
-                            tos = int_rem(a, tos)
-                            continue
-                        # DUP
-                        st.append(tos)
-                        continue
-                    if op < 228:
-                        if op < 227:
-                            # GE_INT
-                            a = st.pop()
-                            tos = a >= tos
-                            continue
-                        # GE
-                        a = st.pop()
-                        tos = greater_equal(a, tos)
-                        continue
-                    if op < 229:
-                        # IS_VARIANT
-                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                        continue
-                    if op < 230:
-                        # SCHEMA
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 231:
-                        # MUL
-                        a = st.pop()
-                        tos = mul(a, tos)
-                        continue
-                    if op < 232:
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
-                        continue
-                    # NEG
-                    tos = negate(tos)
-                    continue
-                if op < 235:
-                    if op < 234:
-                        # LOAD CONST SUB_INT
-                        o0, o1 = arg
-                        r = locs[o0] - o1
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            st.append(tos)
-                            tos = r
-                            continue
-                        overflow('-')
-                    # NEXT STORE LOAD STORE
-                    o0, o1, o2, o3 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
+                        args = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
+                        locs = args + arg.blank if arg.blank else args
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
                         tos = st.pop()
                         continue
-                    locs[o1] = value
-                    locs[o3] = locs[o2]
-                    continue
-                if op < 241:
-                    if op >= 239:
-                        if op < 240:
-                            # LOAD CONST EQ_INT JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not locs[o0] == o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD CONST REM_INT CONST EQ_INT RETURN
-                        o0, o1, o3 = arg
-                        a = locs[o0]
-                        if a >= 0 and o1 > 0:
-                            value = a % o1
-                        else:
-                            value = int_rem(a, o1)
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = value == o3
-                        continue
-                    if op >= 237:
-                        if op < 238:
-                            # STORE LOAD CONST
-                            o0, o1, o2 = arg
-                            locs[o0] = tos
-                            st.append(locs[o1])
-                            tos = o2
-                            continue
-                        # LOAD CONST ADD_INT STORE LOAD STORE
-                        o0, o1, o3, o4, o5 = arg
+                    if op < 225:
+                        # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
                         r = locs[o0] + o1
                         if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                             overflow('+')
                         locs[o3] = r
-                        locs[o5] = locs[o4]
-                        continue
-                    if op < 236:
-                        # LOAD CONST DIV_INT STORE JUMP
-                        o0, o1, o3, o4 = arg
-                        a = locs[o0]
-                        if a >= 0 and o1 > 0:
-                            value = a // o1
-                        else:
-                            value = int_div(a, o1)
-                        locs[o3] = value
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # NEXT STORE LOAD CONST LOAD CONST REM_INT
-                    o0, o1, o2, o3, o4, o5 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    value2 = locs[o2]
-                    a = locs[o4]
-                    if a >= 0 and o5 > 0:
-                        st.append(tos)
-                        st.append(value2)
-                        st.append(o3)
-                        tos = a % o5
-                        continue
-                    st.append(tos)
-                    st.append(value2)
-                    st.append(o3)
-                    tos = int_rem(a, o5)
-                    continue
-                if op < 243:
-                    if op < 242:
-                        # CONST MUL_INT OK RETURN
-                        r = tos * arg if tos < arg else tos * arg
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        value = Ok(r)
-                        ins, locs, cells, code = frames.pop()
-                        tos = value
-                        continue
-                    # JUMP_UNLESS
-                    if tos is False:
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    tos = st.pop()
-                    continue
-                if op < 245:
-                    if op < 244:
-                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
-                        o0, o2 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o2[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = st.pop()
-                        continue
-                    # STORE CONST LOAD
-                    o0, o1, o2 = arg
-                    locs[o0] = tos
-                    st.append(o1)
-                    tos = locs[o2]
-                    continue
-                if op < 247:
-                    if op < 246:
-                        # NEXT SHARE STORE LOAD
-                        o0, o2, o3 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if type(value) not in PLAIN:
-                            share(value)
-                        locs[o2] = value
-                        st.append(tos)
-                        tos = locs[o3]
-                        continue
-                    # POP CONST CONST
-                    o1, o2 = arg
-                    st.append(o1)
-                    tos = o2
-                    continue
-                if op >= 258:
-                    if op < 259:
-                        # LE_INT
-                        a = st.pop()
-                        tos = a <= tos
-                        continue
-                    if op < 260:
-                        # NEG_INT
-                        tos = negate(tos)
-                        continue
-                    if op < 261:
-                        # MUL_FLOAT
-                        a = st.pop()
-                        tos = a * 1.0 * tos
-                        continue
-                    # SUB_FLOAT
-                    a = st.pop()
-                    tos = a - tos + -0.0
-                    continue
-                if op >= 256:
-                    if op < 257:
-                        # ERR
-                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                        continue
-                    # AWAIT_ALL
-                    st.append(tos)
-                    tasks = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.join(task, tasks)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op >= 252:
-                    if op < 254:
-                        if op < 253:
-                            # MUL_INT
-                            a = st.pop()
-                            r = a * tos if a < tos else a * tos
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            overflow('*')
-                        # IS_SOME
-                        tos = type(tos) is Some
-                        continue
-                    if op < 255:
-                        # INDEX
-                        object2 = st.pop()
-                        tos = read_index(object2, tos)
-                        continue
-                    # SLIDE
-                    del st[len(st) - arg:]
-                    continue
-                if op >= 251:
-                    # MAP
-                    st.append(tos)
-                    entries = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Map.of(entries)
-                    continue
-                if op >= 249:
-                    if op < 250:
-                        # INDEX_ARRAY
-                        array = st.pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
-                            continue
-                        index_out_of_range(tos, len(items))
-                    # JUMP_UNLESS LOAD CONST
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    st.append(locs[o1])
-                    tos = o2
-                    continue
-                if op >= 248:
-                    # ITERATE
-                    tos = iterate(tos, machine)
-                    continue
-                # CALL
-                st.append(tos)
-                args = st[len(st) - arg.argc:]
-                del st[len(st) - arg.argc:]
-                if len(frames) >= limit:
-                    raise machine.too_deep()
-                frames.append((ins, locs, cells, code))
-                code = arg
-                ins = arg.entry
-                fuel -= arg.cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                locs = args + arg.blank if arg.blank else args
-                cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                tos = st.pop()
-                continue
-            if far is None:
-                if op < 172:
-                    if op < 168:
-                        # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
-                        o0, o1, o2, o3, o4, o5, o6, o7 = arg
-                        value = locs[o0]
-                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o5] = locs[o3].payload[o4]
-                        locs[o7] = locs[o6]
-                        continue
-                    if op >= 171:
-                        # NEXT STORE LOAD CONST LOAD CONST
-                        o0, o1, o2, o3, o4, o5 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        st.append(locs[o2])
-                        st.append(o3)
-                        st.append(locs[o4])
-                        tos = o5
-                        continue
-                    if op < 169:
-                        # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
-                        o0, o1, o2, o4, o5, o7, o11 = arg
-                        index = locs[o2]
-                        items = locs[o1].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        index2 = locs[o5]
-                        items2 = locs[o4].items
-                        if not 0 <= index2 < len(items2):
-                            index_out_of_range(index2, len(items2))
-                        index3 = locs[o7]
-                        items3 = items2[index2].items
-                        if not 0 <= index3 < len(items3):
-                            index_out_of_range(index3, len(items3))
-                        a = items[index]
-                        b = items3[index3]
-                        r = a * b if a < b else a * b
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = locs[o0] + r
+                        r2 = locs[o4] - o5
                         if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o11] = r2
+                            overflow('-')
+                        locs[o7] = r2
                         continue
-                    if op < 170:
-                        # NEXT SHARE STORE LOAD LOAD SHARE
-                        o0, o2, o3, o4 = arg
+                    if op >= 230:
+                        if op < 232:
+                            if op < 231:
+                                # CAST
+                                tos = cast(tos, arg)
+                                continue
+                            # LE_INT
+                            a = st.pop()
+                            tos = a <= tos
+                            continue
+                        if op < 233:
+                            # NEG_INT
+                            tos = negate(tos)
+                            continue
+                        if op < 234:
+                            # REM
+                            a = st.pop()
+                            tos = rem(a, tos)
+                            continue
+                        # SWAP
+                        a = st.pop()
+                        st.append(tos)
+                        tos = a
+                        continue
+                    if op < 227:
+                        if op >= 226:
+                            # LOAD RETURN
+                            value = locs[arg]
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
+                        o0, o2, o3, o4, o6 = arg
                         for value in tos:
                             break
                         else:
@@ -4235,232 +3943,151 @@ def run(machine, task):
                         value3 = locs[o4]
                         if type(value3) not in PLAIN:
                             share(value3)
+                        value4 = locs[o6]
+                        if type(value4) not in PLAIN:
+                            share(value4)
                         st.append(tos)
                         st.append(value2)
-                        tos = value3
+                        st.append(value3)
+                        tos = value4
                         continue
-                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
-                    o0, o1, o2, o3, o6, o8, o9 = arg
-                    value = getattr(locs[o0], o1)
-                    a = locs[o2]
-                    if a >= 0 and o3 > 0:
-                        value2 = a % o3
-                    else:
-                        value2 = int_rem(a, o3)
-                    r = value + value2
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    r2 = r - o6
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('-')
-                    value3 = locs[o8]
-                    try:
-                        if value3.shared:
-                            locs[o8] = value3 = own(value3)
-                    except AttributeError:
-                        pass
-                    if not isinstance(value3, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value3, o9, r2)
-                    continue
-                if op < 176:
-                    if op < 174:
-                        if op < 173:
-                            # LOAD STORE
-                            o0, o1 = arg
-                            locs[o1] = locs[o0]
+                    if op < 228:
+                        # JOIN/1
+                        tos = join('', [part if type(part) is str else display(part) for part in [tos]])
+                        continue
+                    if op < 229:
+                        # SLIDE
+                        del st[len(st) - arg:]
+                        continue
+                    # POP_TRY
+                    if type(tos) is Err:
+                        target, cost, beneath, _, here = arg
+                        if beneath:
+                            del st[len(st) - beneath:]
+                        if target is None:
+                            ins, locs, cells, code = frames.pop()
+                            way = tos.way + here
+                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
                             continue
-                        # LOAD CONST
-                        o0, o1 = arg
-                        st.append(tos)
-                        st.append(locs[o0])
-                        tos = o1
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = handled(tos, here)
                         continue
-                    if op < 175:
-                        # EMIT
-                        channel = st.pop()
-                        machine.emit(task, channel, tos)
+                    tos = st.pop()
+                    continue
+                if op < 238:
+                    if op < 236:
+                        # STORE
+                        locs[arg] = tos
                         tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # CONST STORE
-                    o0, o1 = arg
-                    locs[o1] = o0
-                    continue
-                if op < 183:
-                    if op >= 180:
-                        if op < 181:
-                            # CONST CONST
-                            o0, o1 = arg
-                            st.append(tos)
-                            st.append(o0)
-                            tos = o1
-                            continue
-                        if op < 182:
-                            # CALL_BUILTIN/1
-                            value = arg[0](tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        # LOAD LOAD INDEX_ARRAY
+                        continue
+                    if op < 237:
+                        # STORE JUMP
                         o0, o1 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if 0 <= index < len(items):
-                            st.append(tos)
-                            tos = items[index]
-                            continue
-                        index_out_of_range(index, len(items))
-                    if op >= 178:
-                        if op < 179:
-                            # STORE
-                            locs[arg] = tos
-                            tos = st.pop()
-                            continue
-                        # LOAD IS_VARIANT JUMP_UNLESS LOAD
-                        o0, o1, o2, o3 = arg
-                        value = locs[o0]
-                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                            ins, cost = o2
+                        locs[o0] = tos
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    # LOAD CONST SUB_INT
+                    o0, o1 = arg
+                    r = locs[o0] - o1
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        st.append(tos)
+                        tos = r
+                        continue
+                    overflow('-')
+                if op < 241:
+                    if op < 239:
+                        # LOAD CONST NE_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] != o1:
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        st.append(tos)
-                        tos = locs[o3]
                         continue
-                    if op < 177:
-                        # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
-                        o1, o2, o3, o5, o6 = arg
-                        a = st.pop()
-                        r = a + tos
+                    if op < 240:
+                        # LOAD GET_FIELD
+                        o0, o1 = arg
+                        st.append(tos)
+                        tos = getattr(locs[o0], o1)
+                        continue
+                    # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
+                    o0, o1, o3, o5, o7 = arg
+                    locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
+                    continue
+                if op < 248:
+                    if op >= 246:
+                        if op < 247:
+                            # LOAD CONST ADD_INT STORE LOAD STORE
+                            o0, o1, o3, o4, o5 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            locs[o5] = locs[o4]
+                            continue
+                        # CONST STORE
+                        o0, o1 = arg
+                        locs[o1] = o0
+                        continue
+                    if op < 242:
+                        # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
+                        o0, o1, o2, o4, o5 = arg
+                        r = getattr(locs[o0], o1) + o2
                         if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                             overflow('+')
-                        locs[o1] = r
-                        r2 = locs[o2] + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r2
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
+                        value = locs[o4]
+                        try:
+                            if value.shared:
+                                locs[o4] = value = own(value)
+                        except AttributeError:
+                            pass
+                        if not isinstance(value, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value, o5, r)
                         continue
-                    # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                    o0, o2, o3, o4, o7, o8, o10 = arg
-                    index = locs[o0]
-                    items = tos.items
-                    if not 0 <= index < len(items):
-                        index_out_of_range(index, len(items))
-                    value = getattr(items[index], o2) + locs[o3] * 1.0 * locs[o4] + -0.0
-                    value2 = locs[o7]
-                    try:
-                        if value2.shared:
-                            locs[o7] = value2 = own(value2)
-                    except AttributeError:
-                        pass
-                    index2 = locs[o8]
-                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
-                        value3 = value2.items[index2]
-                    else:
-                        value3 = index_place(value2, index2)
-                    try:
-                        if value3.shared:
-                            value3 = own(value3)
-                            value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
-                    except AttributeError:
-                        pass
-                    if not isinstance(value3, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value3, o10, value)
-                    tos = st.pop()
-                    continue
-                if op < 185:
-                    if op < 184:
-                        # ARRAY
-                        st.append(tos)
-                        items = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Array(items)
-                        continue
-                    # STORE LOAD IS_NIL JUMP_IF
-                    o0, o1, o3 = arg
-                    locs[o0] = tos
-                    if locs[o1] is None:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    tos = st.pop()
-                    continue
-                if op < 190:
-                    if op >= 188:
-                        if op < 189:
-                            # DROP
-                            st.append(tos)
-                            del st[len(st) - arg:]
-                            tos = st.pop()
-                            continue
-                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
-                        o0, o1, o3, o5 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if not 0 <= index < len(items):
-                            index_out_of_range(index, len(items))
-                        r = items[index] + o3
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r
-                        continue
-                    if op < 186:
-                        # CALL_BUILTIN/1 CALL_METHOD/1
+                    if op < 244:
+                        if op < 243:
+                            # MUL_INT
+                            a = st.pop()
+                            r = a * tos if a < tos else a * tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('*')
+                        # CONST JUMP
                         o0, o1 = arg
-                        value = o0[0](tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        receiver = st.pop()
-                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
-                        value2 = entry(machine, task, receiver, o1, [value])
-                        if value2 is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value2) is Invoke:
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 187:
-                        # LOAD JUMP
-                        o0, o1 = arg
-                        value = locs[o0]
                         ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         st.append(tos)
-                        tos = value
+                        tos = o0
+                        continue
+                    if op >= 245:
+                        # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not element < locs[o3]:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         continue
                     # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
                     o0, o2, o3 = arg
@@ -4496,140 +4123,16 @@ def run(machine, task):
                         fuel = machine.pay_debt(fuel)
                     tos = value3
                     continue
-                if op < 193:
-                    if op < 191:
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
-                        o0, o1, o3, o4, o7, o8, o11 = arg
-                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
-                        continue
-                    if op < 192:
-                        # EQ
+                if op < 252:
+                    if op < 249:
+                        # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o3, o5, o6 = arg
                         a = st.pop()
-                        tos = equal(a, tos)
-                        continue
-                    # SOME
-                    tos = Some(tos)
-                    continue
-                if op < 195:
-                    if op < 194:
-                        # CONST LOAD GET_FIELD JOIN/3
-                        o0, o1, o2 = arg
-                        tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
-                        continue
-                    # GET_MEMBER LOAD GET_MEMBER SHARE
-                    o0, o1, o2 = arg
-                    value = get_member(tos, o0)
-                    value2 = get_member(locs[o1], o2)
-                    if type(value2) not in PLAIN:
-                        share(value2)
-                    st.append(value)
-                    tos = value2
-                    continue
-                if op < 197:
-                    if op < 196:
-                        # NEXT STORE CONST
-                        o0, o1, o2 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        tos = o2
-                        continue
-                    # INT_TO_FLOAT
-                    tos = float(tos) if type(tos) is int else tos
-                    continue
-                if op < 199:
-                    if op < 198:
-                        # NE_INT
-                        a = st.pop()
-                        tos = a != tos
-                        continue
-                    # START
-                    st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, args, cells)
-                    continue
-                if op < 201:
-                    if op < 200:
-                        # AWAIT
-                        outcome = machine.await_value(task, tos)
-                        if outcome is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = outcome
-                        continue
-                    # WRAP
-                    tos = NONE_VALUE if tos is None else Some(tos)
-                    continue
-                if op < 202:
-                    # NE
-                    a = st.pop()
-                    tos = not equal(a, tos)
-                    continue
-                if op < 203:
-                    # LT
-                    a = st.pop()
-                    tos = less(a, tos)
-                    continue
-                # CHECK_PAYLOAD
-                tos = check(tos, arg, 'P415')
-                continue
-            if far:
-                if op < 264:
-                    if op < 263:
-                        # LOAD LOAD LT_INT JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not locs[o0] < locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # STORE JUMP
-                    o0, o1 = arg
-                    locs[o0] = tos
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = st.pop()
-                    continue
-                if op < 269:
-                    if op < 265:
-                        # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                        o0, o1, o2, o4, o6 = arg
-                        a = getattr(locs[o0], o1)
-                        if a >= 0 and o2 > 0:
-                            value = a % o2
-                        else:
-                            value = int_rem(a, o2)
-                        if not value == o4:
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 268:
-                        # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
-                        o0, o1, o2, o5, o6 = arg
-                        a = locs[o1]
-                        b = locs[o2]
-                        r = a * b if a < b else a * b
+                        r = a + tos
                         if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = locs[o0] + r
+                            overflow('+')
+                        locs[o1] = r
+                        r2 = locs[o2] + o3
                         if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                             overflow('+')
                         locs[o5] = r2
@@ -4637,71 +4140,9 @@ def run(machine, task):
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
+                        tos = st.pop()
                         continue
-                    if op >= 266:
-                        if op < 267:
-                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if not 0 <= index < len(items):
-                                index_out_of_range(index, len(items))
-                            if not items[index] > locs[o3]:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD STORE LOAD
-                        o0, o1, o2 = arg
-                        locs[o1] = locs[o0]
-                        st.append(tos)
-                        tos = locs[o2]
-                        continue
-                    # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    value = locs[o1]
-                    try:
-                        if value.shared:
-                            locs[o1] = value = own(value)
-                    except AttributeError:
-                        pass
-                    index = locs[o2]
-                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                        value.items[index] = o0
-                    else:
-                        write_element(value, index, o0)
-                    r = locs[o4] + locs[o5]
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    locs[o7] = r
-                    continue
-                if op < 271:
-                    if op < 270:
-                        # NEXT STORE LOAD
-                        o0, o1, o2 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        tos = locs[o2]
-                        continue
-                    # LOAD OK RETURN
-                    value = Ok(locs[arg])
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = value
-                    continue
-                if op < 273:
-                    if op < 272:
+                    if op >= 251:
                         # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
                         o0, o1, o3, o4, o5, o7 = arg
                         a = locs[o0]
@@ -4717,164 +4158,149 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    # CONST JUMP
-                    o0, o1 = arg
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    st.append(tos)
-                    tos = o0
-                    continue
-                if op < 277:
-                    if op >= 275:
-                        if op < 276:
-                            # DUP IS_ABSENT JUMP_UNLESS POP
-                            if not (tos is None or tos is NONE_VALUE):
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = st.pop()
-                            continue
-                        # GET_ELEMENT STORE LOAD
-                        o0, o1, o2 = arg
-                        locs[o1] = tos[o0]
-                        tos = locs[o2]
-                        continue
-                    if op >= 274:
-                        # LOAD GET_FIELD
-                        o0, o1 = arg
-                        st.append(tos)
-                        tos = getattr(locs[o0], o1)
-                        continue
-                    # LOAD CALL_METHOD/0
-                    o0, o1 = arg
-                    receiver = locs[o0]
-                    entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
-                    value = entry(machine, task, receiver, o1, [])
-                    if value is SUSPENDED:
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value) is Invoke:
-                        callee = value.code
-                        arguments = value.arguments
-                        captured = value.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee
-                        ins = callee.entry
-                        fuel -= callee.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee.blank if callee.blank else arguments
-                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                        continue
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    st.append(tos)
-                    tos = value
-                    continue
-                if op < 280:
-                    if op < 278:
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
-                        continue
-                    if op < 279:
-                        # LOAD_OWN
-                        value = locs[arg]
+                    if op >= 250:
+                        # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
                         try:
-                            if value.shared:
-                                locs[arg] = value = own(value)
-                        except AttributeError:
-                            pass
-                        st.append(tos)
-                        tos = value
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not element <= o3:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         continue
-                    # LOAD CONST CONST
-                    o0, o1, o2 = arg
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
+                    o0, o1, o3, o4, o5, o7, o9 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    index2 = locs[o5]
+                    items2 = locs[o4].items
+                    if index2 < 0:
+                        index_out_of_range(index2, len(items2))
+                    try:
+                        element2 = items2[index2]
+                    except IndexError:
+                        index_out_of_range(index2, len(items2))
+                    locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
+                    continue
+                if op >= 260:
+                    if op < 261:
+                        # ADD
+                        a = st.pop()
+                        tos = add(a, tos)
+                        continue
+                    if op < 262:
+                        # CELL_OWN
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        st.append(tos)
+                        tos = cell.value
+                        continue
+                    if op < 263:
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    # FLUSH
+                    machine.flush(task)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op >= 258:
+                    if op < 259:
+                        # ERR
+                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                        continue
+                    # AWAIT_ALL
                     st.append(tos)
-                    st.append(locs[o0])
-                    st.append(o1)
-                    tos = o2
-                    continue
-                if op < 282:
-                    if op < 281:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # CALL_BUILTIN
-                    st.append(tos)
-                    args = st[len(st) - arg[1]:]
-                    del st[len(st) - arg[1]:]
-                    value = arg[0](*args)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value
-                    continue
-                if op < 283:
-                    # SET_INDEX
-                    object2 = st.pop()
-                    value = st.pop()
-                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                        object2.items[tos] = value
-                    else:
-                        write_element(object2, tos, value)
-                    tos = st.pop()
-                    continue
-                if op >= 288:
-                    if op < 289:
-                        # TOOL
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 290:
-                        # PRINTLN
-                        st.append(tos)
-                        values = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        machine.print(task, values, '\n')
+                    tasks = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.join(task, tasks)
+                    if value is SUSPENDED:
                         tos = st.pop()
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # SWAP
-                    a = st.pop()
+                    tos = value
+                    continue
+                if op >= 256:
+                    if op < 257:
+                        # JUMP_UNLESS LOAD CONST
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        st.append(locs[o1])
+                        tos = o2
+                        continue
+                    # TUPLE
                     st.append(tos)
-                    tos = a
+                    items = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = tuple(items)
                     continue
-                if op >= 285:
-                    if op < 286:
-                        # GT
-                        a = st.pop()
-                        tos = greater(a, tos)
-                        continue
-                    if op < 287:
-                        # AGENT
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    # DIV
-                    a = st.pop()
-                    tos = div(a, tos)
+                if op >= 255:
+                    # FALSE
+                    st.append(tos)
+                    tos = False
                     continue
-                if op >= 284:
-                    # INDEX_OWN
-                    object2 = st.pop()
-                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                        value = object2.items[tos]
-                    else:
-                        value = index_place(object2, tos)
+                if op < 253:
+                    # LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o1, o3 = arg
+                    value = locs[o0]
                     try:
                         if value.shared:
-                            value = own(value)
-                            object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                            locs[o0] = value = own(value)
                     except AttributeError:
                         pass
-                    tos = value
+                    index = locs[o1]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value2 = value.items[index]
+                    else:
+                        value2 = index_place(value, index)
+                    try:
+                        if value2.shared:
+                            value2 = own(value2)
+                            value.items[index if type(value) is Array else key_of(index)] = value2
+                    except AttributeError:
+                        pass
+                    if not isinstance(value2, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value2, o3, tos)
+                    tos = st.pop()
+                    continue
+                if op < 254:
+                    # LOAD LOAD INDEX_ARRAY
+                    o0, o1 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    st.append(tos)
+                    tos = element
                     continue
                 # CALL_METHOD
                 st.append(tos)
@@ -4908,190 +4334,985 @@ def run(machine, task):
                     fuel = machine.pay_debt(fuel)
                 tos = value
                 continue
-            if op < 292:
-                # NEXT STORE LOAD LOAD
-                o0, o1, o2, o3 = arg
-                for value in tos:
-                    break
-                else:
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = st.pop()
-                    continue
-                locs[o1] = value
-                st.append(tos)
-                st.append(locs[o2])
-                tos = locs[o3]
-                continue
-            if op < 294:
-                if op < 293:
-                    # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
-                    o0, o1, o2, o4 = arg
-                    if not getattr(locs[o0], o1) > o2:
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                # POP LOAD CONST ADD_INT STORE JUMP
-                o1, o2, o4, o5 = arg
-                r = locs[o1] + o2
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('+')
-                locs[o4] = r
-                ins, cost = o5
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                tos = st.pop()
-                continue
-            if op < 295:
-                # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
-                o0, o1, o2, o5 = arg
-                r = locs[o1] + locs[o2]
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('+')
-                if locs[o0] == r:
-                    ins, cost = o5
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op < 297:
-                if op < 296:
-                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+            if far is None:
+                if op < 171:
+                    if op < 170:
+                        # EMIT
+                        channel = st.pop()
+                        machine.emit(task, channel, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
                     o0, o1, o3, o5 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if not 0 <= index < len(items):
-                        index_out_of_range(index, len(items))
-                    if not items[index] >= o3:
+                    a = locs[o0]
+                    if a >= 0 and o1 > 0:
+                        value = a % o1
+                    else:
+                        value = int_rem(a, o1)
+                    if not value == o3:
                         ins, cost = o5
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
                     continue
-                # CONST
-                st.append(tos)
-                tos = arg
-                continue
-            if op < 299:
-                if op < 298:
-                    # POP
+                if op < 181:
+                    if op < 175:
+                        if op >= 173:
+                            if op < 174:
+                                # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                                o0, o1, o3, o5, o7 = arg
+                                r = locs[o0] + locs[o1]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                if r >= 0 and o3 > 0:
+                                    value = r % o3
+                                else:
+                                    value = int_rem(r, o3)
+                                if not value == o5:
+                                    ins, cost = o7
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # STORE CONST LOAD
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            st.append(o1)
+                            tos = locs[o2]
+                            continue
+                        if op < 172:
+                            # NEXT STORE LOAD
+                            o0, o1, o2 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            tos = locs[o2]
+                            continue
+                        # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
+                        o0, o1, o2, o4, o5, o7, o11 = arg
+                        index = locs[o2]
+                        items = locs[o1].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if index2 < 0:
+                            index_out_of_range(index2, len(items2))
+                        try:
+                            element2 = items2[index2]
+                        except IndexError:
+                            index_out_of_range(index2, len(items2))
+                        index3 = locs[o7]
+                        items3 = element2.items
+                        if index3 < 0:
+                            index_out_of_range(index3, len(items3))
+                        try:
+                            element3 = items3[index3]
+                        except IndexError:
+                            index_out_of_range(index3, len(items3))
+                        r = element * element3 if element < element3 else element * element3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o11] = r2
+                        continue
+                    if op < 177:
+                        if op < 176:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2
+                            o0, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o9 = arg
+                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
+                        continue
+                    if op >= 180:
+                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5, o7 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        r = element + o3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if not r < locs[o5]:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 179:
+                        # NEXT SHARE
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op >= 178:
+                        # JUMP_UNLESS LOAD JUMP
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        value = locs[o1]
+                        ins, cost2 = o2
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = value
+                        continue
+                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
+                    o0, o1, o2, o3, o6, o8, o9 = arg
+                    value = getattr(locs[o0], o1)
+                    a = locs[o2]
+                    if a >= 0 and o3 > 0:
+                        value2 = a % o3
+                    else:
+                        value2 = int_rem(a, o3)
+                    r = value + value2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    r2 = r - o6
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('-')
+                    value3 = locs[o8]
+                    try:
+                        if value3.shared:
+                            locs[o8] = value3 = own(value3)
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o9, r2)
+                    continue
+                if op < 189:
+                    if op >= 186:
+                        if op < 187:
+                            # DROP/1
+                            tos = st.pop()
+                            continue
+                        if op < 188:
+                            # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] == o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            r = locs[o4] + o5
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r
+                            continue
+                        # EQ_INT
+                        a = st.pop()
+                        tos = a == tos
+                        continue
+                    if op < 183:
+                        if op < 182:
+                            # LOAD STORE LOAD LOAD
+                            o0, o1, o2, o3 = arg
+                            locs[o1] = locs[o0]
+                            st.append(tos)
+                            st.append(locs[o2])
+                            tos = locs[o3]
+                            continue
+                        # INDEX_ARRAY
+                        array = st.pop()
+                        items = array.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(items))
+                        try:
+                            element = items[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(items))
+                        tos = element
+                        continue
+                    if op < 184:
+                        # LOAD_OWN CALL_BUILTIN/2
+                        o0, o1 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o1[0](tos, value)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op >= 185:
+                        # CONST LOAD MUL_INT CONST ADD_INT STORE
+                        o0, o1, o3, o5 = arg
+                        b = locs[o1]
+                        r = o0 * b if o0 < b else o0 * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = r + o3
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        continue
+                    # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
+                    o0, o2, o3 = arg
+                    r = tos + o0
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    value = locs[o2]
+                    try:
+                        if value.shared:
+                            locs[o2] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o3]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value.items[index] = r
+                    else:
+                        write_element(value, index, r)
                     tos = st.pop()
                     continue
-                # NEXT SHARE STORE
-                o0, o2 = arg
-                for value in tos:
-                    break
+                if op < 193:
+                    if op < 191:
+                        if op < 190:
+                            # THROW
+                            target, cost, beneath, _, here = arg
+                            if beneath:
+                                del st[len(st) - beneath:]
+                            if target is None:
+                                ins, locs, cells, code = frames.pop()
+                                tos = begun(tos, here)
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = thrown(tos, here)
+                            continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 192:
+                        # OK
+                        tos = Ok(tos)
+                        continue
+                    # MODEL
+                    st.append(tos)
+                    tos = arg
+                    continue
+                if op < 196:
+                    if op < 194:
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    if op < 195:
+                        # LOAD_CELL CONST ADD_INT STORE_CELL
+                        o0, o1, o3 = arg
+                        r = cells[o0].value + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        cells[o3].value = r
+                        continue
+                    # CONST SUB_INT
+                    r = tos - arg
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
+                if op < 198:
+                    if op < 197:
+                        # JOIN/3
+                        value = st.pop()
+                        value2 = st.pop()
+                        tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
+                        continue
+                    # GET_ERROR
+                    tos = get_error_member(tos, arg)
+                    continue
+                if op < 199:
+                    # INDEX_OWN
+                    object2 = st.pop()
+                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                        value = object2.items[tos]
+                    else:
+                        value = index_place(object2, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                if op < 201:
+                    if op < 200:
+                        # GE
+                        a = st.pop()
+                        tos = greater_equal(a, tos)
+                        continue
+                    # TRUE
+                    st.append(tos)
+                    tos = True
+                    continue
+                if op < 203:
+                    if op < 202:
+                        # DIV_INT
+                        a = st.pop()
+                        if a >= 0 and tos > 0:
+                            tos = a // tos
+                            continue
+                        tos = int_div(a, tos)
+                        continue
+                    # RACE
+                    st.append(tos)
+                    tasks = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, tasks)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 204:
+                    # SET_ELEMENT
+                    value = st.pop()
+                    tos = with_element(tos, arg, value)
+                    continue
+                if op < 205:
+                    # PRINTLN
+                    st.append(tos)
+                    values = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    machine.print(task, values, '\n')
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # NEG
+                tos = negate(tos)
+                continue
+            if far:
+                if op < 266:
+                    if op < 265:
+                        # STORE LOAD
+                        o0, o1 = arg
+                        locs[o0] = tos
+                        tos = locs[o1]
+                        continue
+                    # LOAD SHARE
+                    value = locs[arg]
+                    if type(value) not in PLAIN:
+                        share(value)
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 267:
+                    # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
+                    o0, o1, o3, o4 = arg
+                    if not locs[o0] < o1:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    value = locs[o4]
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 268:
+                    # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o2, o3, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    index = locs[o3]
+                    items = locs[o2].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o5] = element
+                    continue
+                if op < 270:
+                    if op < 269:
+                        # NEXT STORE LOAD CONST
+                        o0, o1, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(locs[o2])
+                        tos = o3
+                        continue
+                    # DUP IS_ABSENT JUMP_UNLESS POP
+                    if not (tos is None or tos is NONE_VALUE):
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = st.pop()
+                    continue
+                if op < 273:
+                    if op < 271:
+                        # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
+                        o0, o1, o2, o4 = arg
+                        if not getattr(locs[o0], o1) > o2:
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 272:
+                        # STORE CONST LOAD GET_FIELD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        st.append(o1)
+                        tos = getattr(locs[o2], o3)
+                        continue
+                    # ITERATE
+                    tos = iterate(tos, machine)
+                    continue
+                if op < 275:
+                    if op < 274:
+                        # CONST EQ_INT JUMP_UNLESS
+                        o0, o2 = arg
+                        if not tos == o0:
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        tos = st.pop()
+                        continue
+                    # ARRAY/2 EMIT
+                    value = st.pop()
+                    value2 = Array([value, tos])
+                    channel = st.pop()
+                    machine.emit(task, channel, value2)
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 277:
+                    if op < 276:
+                        # IS_ERR JUMP_UNLESS LOAD UNWRAP
+                        o1, o2 = arg
+                        if not type(tos) is Err:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        holder = locs[o2]
+                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                        continue
+                    # STORE LOAD GET_ELEMENT LOAD
+                    o0, o1, o2, o3 = arg
+                    locs[o0] = tos
+                    st.append(locs[o1][o2])
+                    tos = locs[o3]
+                    continue
+                if op >= 289:
+                    if op < 290:
+                        # DIV
+                        a = st.pop()
+                        tos = div(a, tos)
+                        continue
+                    if op < 291:
+                        # TOOL
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 292:
+                        # LT
+                        a = st.pop()
+                        tos = less(a, tos)
+                        continue
+                    # LE
+                    a = st.pop()
+                    tos = less_equal(a, tos)
+                    continue
+                if op >= 286:
+                    if op < 287:
+                        # CONCAT
+                        a = st.pop()
+                        tos = concat(a, tos)
+                        continue
+                    if op < 288:
+                        # ADD_FLOAT
+                        a = st.pop()
+                        tos = a + tos + -0.0
+                        continue
+                    # SETTLE
+                    outcome = machine.settle(task, tos, len(frames))
+                    if outcome is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = outcome
+                    continue
+                if op >= 283:
+                    if op < 284:
+                        # CONST REM_INT
+                        if tos >= 0 and arg > 0:
+                            tos = tos % arg
+                            continue
+                        tos = int_rem(tos, arg)
+                        continue
+                    if op < 285:
+                        # SET_FIELD
+                        value = st.pop()
+                        if not isinstance(tos, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(tos, arg, value)
+                        tos = st.pop()
+                        continue
+                    # LOAD CONST CONST
+                    o0, o1, o2 = arg
+                    st.append(tos)
+                    st.append(locs[o0])
+                    st.append(o1)
+                    tos = o2
+                    continue
+                if op < 278:
+                    # JUMP_UNLESS LOAD_OWN LOAD SHARE
+                    o0, o1, o2 = arg
+                    if tos is False:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    value = locs[o1]
+                    try:
+                        if value.shared:
+                            locs[o1] = value = own(value)
+                    except AttributeError:
+                        pass
+                    value2 = locs[o2]
+                    if type(value2) not in PLAIN:
+                        share(value2)
+                    st.append(value)
+                    tos = value2
+                    continue
+                if op < 280:
+                    if op >= 279:
+                        # LOAD OK RETURN
+                        value = Ok(locs[arg])
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value
+                        continue
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
+                    value2 = locs[o8]
+                    try:
+                        if value2.shared:
+                            locs[o8] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index2 = locs[o9]
+                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                        value3 = value2.items[index2]
+                    else:
+                        value3 = index_place(value2, index2)
+                    try:
+                        if value3.shared:
+                            value3 = own(value3)
+                            value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o11, value)
+                    continue
+                if op < 281:
+                    # LOAD IS_VARIANT JUMP_UNLESS LOAD
+                    o0, o1, o2, o3 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    st.append(tos)
+                    tos = locs[o3]
+                    continue
+                if op < 282:
+                    # SET_INDEX
+                    object2 = st.pop()
+                    value = st.pop()
+                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                        object2.items[tos] = value
+                    else:
+                        write_element(object2, tos, value)
+                    tos = st.pop()
+                    continue
+                # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
+                o0, o1, o2, o3, o5, o6 = arg
+                locs[o1] = locs[o0]
+                index = locs[o3]
+                items = locs[o2].items
+                if index < 0:
+                    index_out_of_range(index, len(items))
+                try:
+                    element = items[index]
+                except IndexError:
+                    index_out_of_range(index, len(items))
+                value = locs[o5]
+                try:
+                    if value.shared:
+                        locs[o5] = value = own(value)
+                except AttributeError:
+                    pass
+                index2 = locs[o6]
+                if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
+                    value.items[index2] = element
                 else:
-                    ins, cost = o0
+                    write_element(value, index2, element)
+                continue
+            if op < 296:
+                if op < 294:
+                    # LOAD CONST
+                    o0, o1 = arg
+                    st.append(tos)
+                    st.append(locs[o0])
+                    tos = o1
+                    continue
+                if op < 295:
+                    # CALL_BUILTIN/2
+                    value = st.pop()
+                    value2 = arg[0](value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
+                    continue
+                # CONST LOAD
+                o0, o1 = arg
+                st.append(tos)
+                st.append(o0)
+                tos = locs[o1]
+                continue
+            if op < 300:
+                if op >= 298:
+                    if op < 299:
+                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
+                        o0, o1, o3, o4, o5 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o5] = locs[o4]
+                        continue
+                    # STORE LOAD_OWN
+                    o0, o1 = arg
+                    locs[o0] = tos
+                    value = locs[o1]
+                    try:
+                        if value.shared:
+                            locs[o1] = value = own(value)
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                if op < 297:
+                    # STORE LOAD IS_NIL JUMP_IF
+                    o0, o1, o3 = arg
+                    locs[o0] = tos
+                    if locs[o1] is None:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    tos = st.pop()
+                    continue
+                # CALL_BUILTIN/1 CALL_METHOD/1
+                o0, o1 = arg
+                value = o0[0](tos)
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                receiver = st.pop()
+                entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                value2 = entry(machine, task, receiver, o1, [value])
+                if value2 is SUSPENDED:
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if type(value2) is Invoke:
+                    callee = value2.code
+                    arguments = value2.arguments
+                    captured = value2.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                tos = value2
+                continue
+            if op < 304:
+                if op >= 303:
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD
+                    o0, o1, o3 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    st.append(tos)
+                    tos = getattr(element, o3)
+                    continue
+                if op < 301:
+                    # CALL_VALUE/1
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    arguments = [tos]
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee2.blank if callee2.blank else arguments
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if op < 302:
+                    # POP CONST
+                    tos = arg
+                    continue
+                # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                o0, o2, o3, o4, o7, o8, o10 = arg
+                index = locs[o0]
+                items = tos.items
+                if index < 0:
+                    index_out_of_range(index, len(items))
+                try:
+                    element = items[index]
+                except IndexError:
+                    index_out_of_range(index, len(items))
+                value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
+                value2 = locs[o7]
+                try:
+                    if value2.shared:
+                        locs[o7] = value2 = own(value2)
+                except AttributeError:
+                    pass
+                index2 = locs[o8]
+                if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                    value3 = value2.items[index2]
+                else:
+                    value3 = index_place(value2, index2)
+                try:
+                    if value3.shared:
+                        value3 = own(value3)
+                        value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                except AttributeError:
+                    pass
+                if not isinstance(value3, Struct):
+                    raise Panic('P007', 'expected a struct in a field assignment')
+                setattr(value3, o10, value)
+                tos = st.pop()
+                continue
+            if op < 306:
+                if op >= 305:
+                    # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
+                    o0, o1, o2, o3, o4 = arg
+                    locs[o1] = locs[o0]
+                    value = locs[o2]
+                    value2 = locs[o3]
+                    try:
+                        if value2.shared:
+                            locs[o3] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index = locs[o4]
+                    if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
+                        value2.items[index] = value
+                    else:
+                        write_element(value2, index, value)
+                    continue
+                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
+                o0, o1, o2, o3, o4, o5, o7 = arg
+                locs[o0] = tos
+                value = locs[o1]
+                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
+                    ins, cost = o3
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     tos = st.pop()
                     continue
-                if type(value) not in PLAIN:
-                    share(value)
-                locs[o2] = value
-                continue
-            if op < 301:
-                if op < 300:
-                    # LOAD LOAD ADD_INT RETURN
-                    o0, o1 = arg
-                    r = locs[o0] + locs[o1]
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = r
-                    continue
-                # INDEX_ARRAY GET_FIELD
-                array = st.pop()
-                items = array.items
-                if not 0 <= tos < len(items):
-                    index_out_of_range(tos, len(items))
-                tos = getattr(items[tos], arg)
-                continue
-            if op < 302:
-                # CONST SUB_INT
-                r = tos - arg
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                overflow('-')
-            if op < 303:
-                # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
-                o0, o1, o2, o5, o7 = arg
-                r = locs[o1] + o2
+                r = locs[o4] + locs[o5]
                 if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                     overflow('+')
-                items = locs[o0].items
-                if not 0 <= r < len(items):
-                    index_out_of_range(r, len(items))
-                r2 = items[r] + o5
-                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                    overflow('+')
-                locs[o7] = r2
+                ins, cost2 = o7
+                fuel -= cost2
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                tos = r
                 continue
-            if op < 305:
-                if op < 304:
-                    # CALL_HOST
-                    st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    machine.suspend(task, arg.effect, arg.prepare(*args))
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # IS_ERROR
-                tos = arg.matches(tos)
-                continue
-            if op < 306:
-                # SUB_INT
-                a = st.pop()
-                r = a - tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
+            if op < 308:
+                if op >= 307:
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                    o0, o1, o3, o4, o6 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
                     continue
-                overflow('-')
-            if op < 307:
-                # VARIANT
+                # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
+                o0, o1, o2, o3, o4, o6 = arg
+                value = locs[o0]
+                if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                    ins, cost = o2
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                a = locs[o3]
+                r = a * o4 if a < o4 else a * o4
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('*')
+                ins, cost2 = o6
+                fuel -= cost2
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 st.append(tos)
-                payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                tos = EnumValue(arg.decl, arg.variant, tuple(payload))
+                tos = r
                 continue
             if op < 309:
-                if op < 308:
-                    # NONE
-                    st.append(tos)
-                    tos = NONE_VALUE
-                    continue
-                # ADD
-                a = st.pop()
-                tos = add(a, tos)
+                # LEDGER
+                st.append(tos)
+                tos = arg
                 continue
-            if op < 311:
-                if op < 310:
-                    # POW
-                    a = st.pop()
-                    tos = power(a, tos)
+            if op < 310:
+                # IS_VARIANT
+                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                continue
+            if op < 312:
+                if op < 311:
+                    # IS_ERR
+                    tos = type(tos) is Err
                     continue
-                # FLUSH
-                machine.flush(task)
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            if op < 315:
-                if op >= 313:
-                    if op < 314:
+                # TRY_CAST
+                tos = try_cast(tos, arg)
+                continue
+            if op < 316:
+                if op >= 314:
+                    if op < 315:
                         # FILL
                         hole = st.pop()
                         fill(hole, tos)
@@ -5103,7 +5324,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op >= 312:
+                if op >= 313:
                     # FAIL_MATCH
                     raise Panic('P009', f'no arm matches {debug(tos)}')
                 # ENTER
@@ -5125,22 +5346,22 @@ def run(machine, task):
                 ins, locs, cells, code = frames.pop()
                 tos = outcome[0]
                 continue
-            if op < 317:
-                if op < 316:
+            if op < 318:
+                if op < 317:
                     # IS_ABSENT
                     tos = tos is None or tos is NONE_VALUE
                     continue
                 # IS_OK
                 tos = type(tos) is Ok
                 continue
-            if op < 318:
+            if op < 319:
                 # LINK
                 ins = arg.home.link(arg)
                 fuel -= arg.cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
                 continue
-            if op >= 319:
+            if op >= 320:
                 # RETURN_RESULT
                 if type(tos) is Err:
                     marked(tos, arg)

@@ -14,7 +14,7 @@ from ..bytecode.opcodes import OPCODES
 from ..bytecode.shape import MADE
 from ..bytecode.verify import verify
 from ..bytecode.verify_code import unplaced_returns
-from ..generated.loop import FUSED, LONGEST_RUN, NUMBERS, node
+from ..generated.loop import FUSED, NUMBERS, node
 from ..schema import DeclaredTypes
 from ..values import (
     NONE,
@@ -40,7 +40,7 @@ from .methods_stores import linked_slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable
     from typing import Any
 
     from ..bytecode.image import Image
@@ -74,7 +74,7 @@ def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
     only, so the nodes inside are never reached that way; they stay in place for positions, and for frames that go on there."""
     names = run_names(nodes, opcodes)
     at = 0
-    for length in tiling(names, targets, FUSED):
+    for length in tiling(names, targets, FUSED, _LENGTHS):
         run = FUSED.get(tuple(names[at : at + length]))
         if run is not None:
             number, places = run
@@ -83,30 +83,43 @@ def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
         at += length
 
 
-def tiling(names: list[str], targets: set[int], runs: Container[tuple[str, ...]], longest: int = LONGEST_RUN) -> list[int]:
+def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """The lengths of runs of several opcodes, longest first, by their first two."""
+    found: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
+    for run in runs:
+        if len(run) > 1:
+            found.setdefault(run[:2], set()).add(len(run))
+    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+
+
+_LENGTHS = lengths_of(FUSED)
+
+
+def tiling(
+    names: list[str], targets: set[int], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]
+) -> list[int]:
     """The lengths of runs, 1 for a single instruction, that make the fewest nodes of a function's instructions. No run reaches
-    over an instruction in `targets`."""
+    over an instruction in `targets`. `lengths` are those of `runs`."""
     end = len(names)
     chosen = [1] * end
     left = [0] * (end + 1)
     barrier = end  # the next target, or the end
     for at in range(end - 1, -1, -1):
         left[at] = left[at + 1] + 1
-        room = min(longest, barrier - at)
-        if room > 1 and names[at] == GROWING[0] and names[at + 1] == GROWING[1]:
-            left[at], chosen[at] = left[at + 2] + 1, 2
-        else:
-            for length in range(room, 1, -1):
-                if left[at + length] + 1 < left[at] and tuple(names[at : at + length]) in runs:
-                    left[at], chosen[at] = left[at + length] + 1, length
+        pair = tuple(names[at : at + 2])
+        for length in lengths.get(pair, ()):
+            if at + length > barrier:
+                continue
+            if pair == GROWING or (left[at + length] + 1 < left[at] and tuple(names[at : at + length]) in runs):
+                left[at], chosen[at] = left[at + length] + 1, length
         if at in targets:
             barrier = at
-    lengths = []
+    tiles = []
     at = 0
     while at < end:
-        lengths.append(chosen[at])
+        tiles.append(chosen[at])
         at += chosen[at]
-    return lengths
+    return tiles
 
 
 # ----------------------------------------------------------------

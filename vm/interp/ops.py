@@ -601,9 +601,13 @@ def INDEX(object: Any, index: Any) -> Any:
 
 def INDEX_ARRAY(array: Any, index: Any) -> Any:
     items = array.items
-    if 0 <= index < len(items):
-        return items[index]
-    return index_out_of_range(index, len(items))
+    if index < 0:
+        index_out_of_range(index, len(items))
+    try:  # costs nothing where the element is there, unlike a look at the length
+        element = items[index]
+    except IndexError:
+        index_out_of_range(index, len(items))
+    return element
 
 
 def LENGTH(value: Any) -> Any:
