@@ -41,24 +41,24 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
-    "JUMP": 0, "CONST": 1, "SHARE": 4, "ADD_INT": 7, "RANGE": 22, "NEW_CELL": 33, "IS_SOME": 36, "IS": 39,
-    "INDEX": 40, "NIL": 42, "CHECK": 45, "VARIANT": 46, "ASK": 47, "PRINT": 48, "ERROR": 49, "CONFIGURE": 50,
-    "ERR_FROM": 51, "MCP": 52, "CALL_INOUT": 53, "MUL": 54, "MUL_FLOAT": 55, "SET_MEMBER": 56, "SUB_FLOAT": 57, "LOAD": 58,
-    "JUMP_UNLESS": 59, "NEXT": 63, "HASHMAP": 75, "CALL_BUILTIN": 78, "SOME": 79, "STRUCT": 80, "DROP": 82, "GE_INT": 86,
-    "PIPELINE": 87, "GT": 88, "NONE": 89, "AWAIT": 90, "WRAP": 91, "POW": 92, "MEMBER_OWN": 93, "CHECK_PAYLOAD": 94,
-    "POP": 97, "INT": 98, "RETURN": 100, "GET_ELEMENT": 109, "LT_INT": 111, "MAP": 112, "CALL_HOST": 113, "STORE_CELL": 114,
-    "CONCAT__STORE": 117, "REM_INT": 118, "FIELD_OWN": 119, "DUP": 121, "JOIN": 123, "INT_TO_FLOAT": 124, "NE_INT": 125, "START": 126,
-    "AGENT": 127, "PARALLEL": 128, "FAIL_LENGTH": 129, "ASK_FOR": 130, "SET_PART": 131, "ARRAY": 138, "GT_INT": 141, "CLOSURE": 144,
-    "LOAD_OWN": 145, "MEMORY": 148, "UNWRAP": 149, "EQ": 150, "CALL_VALUE": 153, "JUMP_IF": 156, "SUB_INT": 158, "PARSE_AS": 161,
-    "NOT": 162, "LOAD_CELL": 163, "GET_PAYLOAD": 164, "SCHEMA": 165, "NE": 166, "CHANGES_SELF": 167, "SUB": 168, "EMIT": 169,
-    "INDEX_ARRAY": 182, "EQ_INT": 188, "THROW": 189, "IS_ERROR": 190, "OK": 191, "MODEL": 192, "LENGTH": 193, "GET_ERROR": 197,
-    "INDEX_OWN": 198, "GE": 199, "TRUE": 200, "DIV_INT": 201, "RACE": 202, "SET_ELEMENT": 203, "PRINTLN": 204, "NEG": 205,
-    "TRY": 206, "GET_FIELD": 211, "GET_MEMBER": 214, "CALL": 223, "SLIDE": 228, "POP_TRY": 229, "CAST": 230, "LE_INT": 231,
-    "NEG_INT": 232, "REM": 233, "SWAP": 234, "STORE": 235, "MUL_INT": 242, "CALL_METHOD": 254, "FALSE": 255, "TUPLE": 257,
-    "ERR": 258, "AWAIT_ALL": 259, "ADD": 260, "CELL_OWN": 261, "IS_NIL": 262, "FLUSH": 263, "ITERATE": 272, "SET_INDEX": 281,
-    "SET_FIELD": 284, "CONCAT": 286, "ADD_FLOAT": 287, "SETTLE": 288, "DIV": 289, "TOOL": 290, "LT": 291, "LE": 292,
-    "LEDGER": 308, "IS_VARIANT": 309, "IS_ERR": 310, "TRY_CAST": 311, "ENTER": 312, "FAIL_MATCH": 313, "FILL": 314, "HALT": 315,
-    "IS_ABSENT": 316, "IS_OK": 317, "LINK": 318, "LOOP": 319, "RETURN_RESULT": 320,
+    "JUMP": 0, "CONST": 1, "SHARE": 4, "ADD_INT": 7, "LT_INT": 27, "EQ": 29, "THROW": 32, "CALL_BUILTIN": 33,
+    "CALL": 36, "REM_INT": 37, "DROP": 39, "FALSE": 42, "GET_ERROR": 45, "CONCAT": 46, "PARSE_AS": 47, "NOT": 48,
+    "GT": 49, "AWAIT_ALL": 50, "AGENT": 51, "DIV": 52, "IS_ERR": 53, "NE": 54, "SET_ELEMENT": 55, "MUL_FLOAT": 56,
+    "SET_MEMBER": 57, "SUB_FLOAT": 58, "LOAD": 59, "JUMP_UNLESS": 60, "NEXT": 64, "LOAD_OWN": 72, "RANGE": 73, "CALL_HOST": 77,
+    "IS_SOME": 82, "SET_FIELD": 86, "TUPLE": 88, "VARIANT": 89, "POP_TRY": 90, "IS_VARIANT": 91, "SCHEMA": 92, "CELL_OWN": 93,
+    "MUL": 94, "SET_PART": 95, "POP": 98, "INT": 99, "RETURN": 101, "GET_ELEMENT": 110, "NEW_CELL": 117, "PIPELINE": 125,
+    "NE_INT": 126, "LOAD_CELL": 127, "CAST": 128, "ERR_FROM": 129, "MCP": 130, "TRY_CAST": 131, "SUB": 132, "ARRAY": 139,
+    "GT_INT": 142, "MEMORY": 149, "SOME": 154, "CONCAT__STORE": 155, "JUMP_IF": 157, "FIELD_OWN": 158, "INDEX": 159, "NIL": 160,
+    "SLIDE": 162, "LEDGER": 163, "PRINT": 164, "GET_PAYLOAD": 165, "WRAP": 166, "TOOL": 167, "ASK_FOR": 168, "PRINTLN": 169,
+    "SWAP": 170, "EMIT": 171, "STORE_CELL": 190, "SET_INDEX": 194, "LENGTH": 195, "CHECK": 200, "ASK": 201, "START": 202,
+    "CONFIGURE": 203, "LE_INT": 204, "RACE": 205, "CHANGES_SELF": 206, "REM": 207, "TRY": 208, "GET_FIELD": 213, "GET_MEMBER": 216,
+    "UNWRAP": 221, "OK": 225, "SUB_INT": 228, "INDEX_OWN": 230, "ADD_FLOAT": 231, "ERROR": 232, "PARALLEL": 233, "NEG_INT": 234,
+    "MEMBER_OWN": 235, "NEG": 236, "STORE": 237, "MUL_INT": 244, "INDEX_ARRAY": 247, "HASHMAP": 250, "EQ_INT": 252, "CALL_VALUE": 253,
+    "STRUCT": 254, "MODEL": 255, "GE_INT": 259, "ERR": 260, "NONE": 261, "AWAIT": 262, "CALL_INOUT": 263, "IS_NIL": 264,
+    "FLUSH": 265, "ITERATE": 274, "MAP": 279, "IS_ERROR": 282, "IS": 285, "DUP": 286, "JOIN": 288, "GE": 289,
+    "SETTLE": 290, "DIV_INT": 291, "FAIL_LENGTH": 292, "LT": 293, "LE": 294, "CLOSURE": 301, "CALL_METHOD": 308, "INT_TO_FLOAT": 310,
+    "TRUE": 311, "ADD": 312, "POW": 313, "CHECK_PAYLOAD": 314, "ENTER": 315, "FAIL_MATCH": 316, "FILL": 317, "HALT": 318,
+    "IS_ABSENT": 319, "IS_OK": 320, "LINK": 321, "LOOP": 322, "RETURN_RESULT": 323,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -70,40 +70,40 @@ MARKS = (
     (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
     (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
     (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, None), (None, None), (None, None), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
-    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, False),
+    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (None, False), (None, False), (None, False), (None, False), (True, None), (True, None), (True, None), (True, None),
+    (None, False), (None, False), (None, False), (None, False), (None, False), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
-    (True, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (True, None), (True, None), (True, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
-    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (True, True), (True, True),
+    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
     (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
     (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
-    (True, True), (True, True), (True, True), (True, False), (True, False), (True, False), (True, False), (True, False),
+    (True, True), (True, True), (True, True), (True, True), (True, True), (True, False), (True, False), (True, False),
     (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
     (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
     (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
+    (True, False), (True, False), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
     (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
     (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, True), (False, True), (False, False), (False, False), (False, False),
+    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False),
+    (False, False), (False, False), (False, False), (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
@@ -124,300 +124,303 @@ FUSED = {
     ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (16, (0, 1, 2, 3, 4, 5)),
     ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (17, (0, 1, 2, 5, 7, 9)),
     ('LOAD', 'STORE'): (18, (0, 1)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (19, (0, 1, 2, 3, 4, 5)),
-    ('CALL_METHOD/0',): (20, (0,)),
-    ('CALL/2',): (21, (0,)),
-    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (23, (0, 1, 2, 3, 6)),
-    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (24, (0, 1, 2, 4, 7)),
-    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (25, (0, 1, 3, 4)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (26, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (27, (0, 1, 3, 5)),
-    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (28, (0, 1, 3)),
-    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (29, (0, 2)),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (30, (0, 1, 3, 4, 5, 7)),
-    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (31, (0,)),
-    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (32, (1, 2)),
-    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (34, (0, 1, 3, 4, 7)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (35, (0, 2)),
-    ('NEXT', 'SHARE', 'STORE'): (37, (0, 2)),
-    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (38, (0, 1, 2)),
-    ('INDEX_ARRAY', 'GET_FIELD'): (41, (1,)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (43, (0, 1, 2, 3, 4)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (44, (0, 1, 3, 4, 7, 8, 11)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (60, (0, 1, 2, 3, 4, 5, 6, 7)),
-    ('CONST', 'CONST'): (61, (0, 1)),
-    ('GET_ELEMENT', 'STORE', 'LOAD'): (62, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (64, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (65, (0, 1, 3)),
-    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (66, (0, 1, 3)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (67, (0, 1, 3)),
-    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (68, (0, 1, 2, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (69, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (70, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'FAIL_MATCH'): (71, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (72, (0, 1, 2, 3, 5)),
-    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (73, (0, 1, 2, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (74, (0, 1, 2, 5)),
-    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (76, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (77, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (81, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (83, (0, 1)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (84, (0, 1, 2, 3, 5, 6, 7)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (85, (0, 1, 3, 5)),
-    ('POP', 'JUMP'): (95, (1,)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (96, (0, 2, 4)),
-    ('CALL_METHOD/2',): (99, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'STORE'): (101, (0, 1, 2, 3)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (102, (0, 1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (103, (0, 1, 3, 4, 6)),
-    ('CALL/1',): (104, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (105, (0, 1, 2, 3, 4, 5)),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (106, (1, 2, 4, 5)),
-    ('STORE', 'LOAD', 'CONST'): (107, (0, 1, 2)),
-    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (108, (0, 1, 3, 5, 7)),
-    ('LOAD', 'STORE', 'LOAD'): (110, (0, 1, 2)),
-    ('CALL_BUILTIN/2', 'POP'): (115, (0,)),
-    ('ARRAY/2',): (116, ()),
-    ('LOAD', 'LOAD', 'LOAD'): (120, (0, 1, 2)),
-    ('NEXT', 'STORE', 'CONST'): (122, (0, 1, 2)),
-    ('NEXT', 'STORE'): (132, (0, 1)),
-    ('NEXT', 'STORE', 'CONST', 'CONST'): (133, (0, 1, 2, 3)),
-    ('LOAD', 'LOAD'): (134, (0, 1)),
-    ('CALL_METHOD/1',): (135, (0,)),
-    ('CALL_BUILTIN/1',): (136, (0,)),
-    ('LOAD', 'CALL_METHOD/0'): (137, (0, 1)),
-    ('POP', 'CONST', 'CONST'): (139, (1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (140, (0, 1, 3, 4, 6)),
-    ('SLIDE/1',): (142, ()),
-    ('CONST', 'RETURN'): (143, (0,)),
-    ('TUPLE/2',): (146, ()),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (147, (0, 1, 3, 4, 5, 7)),
-    ('DUP', 'IS', 'JUMP_UNLESS'): (151, (1, 2)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (152, (0, 1, 3)),
-    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (154, (0, 1, 2)),
-    ('JOIN/2',): (155, ()),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (157, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (159, (0, 1, 2, 5, 7)),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (160, (0, 1, 2, 4, 5, 7)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (170, (0, 1, 3, 5)),
-    ('NEXT', 'STORE', 'LOAD'): (171, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (172, (0, 1, 2, 4, 5, 7, 11)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (173, (0, 1, 3, 5, 7)),
-    ('STORE', 'CONST', 'LOAD'): (174, (0, 1, 2)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (175, (0, 2)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (177, (0, 1, 2, 3, 6, 8, 9)),
-    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (178, (0, 1, 2)),
-    ('NEXT', 'SHARE'): (179, (0,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (180, (0, 1, 3, 5, 7)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (181, (0, 1, 2, 3)),
-    ('LOAD_OWN', 'CALL_BUILTIN/2'): (183, (0, 1)),
-    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (184, (0, 2, 3)),
-    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (185, (0, 1, 3, 5)),
-    ('DROP/1',): (186, ()),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (187, (0, 1, 3, 4, 5, 7)),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (194, (0, 1, 3)),
-    ('CONST', 'SUB_INT'): (195, (0,)),
-    ('JOIN/3',): (196, ()),
-    ('FILL', 'JUMP'): (207, (1,)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (208, (0, 1, 3)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD'): (209, (0, 1, 2, 3)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (210, (0, 2, 3)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (212, (0, 1, 2, 4, 6)),
-    ('ADD_INT', 'RETURN'): (213, ()),
-    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (215, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (216, (0, 1, 3, 5)),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (217, (0, 1, 2, 5)),
-    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (218, (0, 1, 2, 5, 6)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (219, (0, 1, 3)),
-    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (220, (0, 1, 2)),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (221, (0, 1, 3, 4)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (222, (0, 1, 3, 4, 6)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (224, (0, 1, 3, 4, 5, 7)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (225, (0, 2, 3, 4, 6)),
-    ('LOAD', 'RETURN'): (226, (0,)),
-    ('JOIN/1',): (227, ()),
-    ('STORE', 'JUMP'): (236, (0, 1)),
-    ('LOAD', 'CONST', 'SUB_INT'): (237, (0, 1)),
-    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (238, (0, 1, 3)),
-    ('LOAD', 'GET_FIELD'): (239, (0, 1)),
-    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (240, (0, 1, 3, 5, 7)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (241, (0, 1, 2, 4, 5)),
-    ('CONST', 'JUMP'): (243, (0, 1)),
-    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (244, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (245, (0, 1, 3, 5)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (246, (0, 1, 3, 4, 5)),
-    ('CONST', 'STORE'): (247, (0, 1)),
-    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (248, (1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (249, (0, 1, 3, 4, 5, 7, 9)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (250, (0, 1, 3, 5)),
-    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (251, (0, 1, 3, 4, 5, 7)),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (252, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (253, (0, 1)),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (256, (0, 1, 2)),
-    ('STORE', 'LOAD'): (264, (0, 1)),
-    ('LOAD', 'SHARE'): (265, (0,)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (266, (0, 1, 3, 4)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (267, (0, 1, 2, 3, 5)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST'): (268, (0, 1, 2, 3)),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (269, (2,)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (270, (0, 1, 2, 4)),
-    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (271, (0, 1, 2, 3)),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (273, (0, 2)),
-    ('ARRAY/2', 'EMIT'): (274, ()),
-    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (275, (1, 2)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (276, (0, 1, 2, 3)),
-    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (277, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (278, (0, 1, 3, 4, 5, 8, 9, 11)),
-    ('LOAD', 'OK', 'RETURN'): (279, (0,)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (280, (0, 1, 2, 3)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (282, (0, 1, 2, 3, 5, 6)),
-    ('CONST', 'REM_INT'): (283, (0,)),
-    ('LOAD', 'CONST', 'CONST'): (285, (0, 1, 2)),
-    ('LOAD', 'CONST'): (293, (0, 1)),
-    ('CALL_BUILTIN/2',): (294, (0,)),
-    ('CONST', 'LOAD'): (295, (0, 1)),
-    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (296, (0, 1, 3)),
-    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (297, (0, 1)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (298, (0, 1, 3, 4, 5)),
-    ('STORE', 'LOAD_OWN'): (299, (0, 1)),
-    ('CALL_VALUE/1',): (300, (0,)),
-    ('POP', 'CONST'): (301, (1,)),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (302, (0, 2, 3, 4, 7, 8, 10)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (303, (0, 1, 3)),
-    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (304, (0, 1, 2, 3, 4, 5, 7)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (305, (0, 1, 2, 3, 4)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (306, (0, 1, 2, 3, 4, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (307, (0, 1, 3, 4, 6)),
-    ('CONCAT', 'STORE'): (117, (1,)),
+    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (19, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (20, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (21, (0, 1, 3, 5, 7)),
+    ('CALL/2',): (22, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (23, (0, 1, 2, 3, 5)),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (24, (0, 2, 3)),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (25, (0, 1, 2, 3, 4, 5, 7)),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (26, (0, 1, 3, 5)),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (28, (1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (30, (0, 1, 3, 4, 5, 7, 9)),
+    ('DUP', 'IS', 'JUMP_UNLESS'): (31, (1, 2)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (34, (0, 1, 3, 4, 6)),
+    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (35, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (38, (0, 1)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (40, (0, 2, 3, 4, 6)),
+    ('CONST', 'REM_INT'): (41, (0,)),
+    ('NEXT', 'STORE', 'CONST'): (43, (0, 1, 2)),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (44, (0, 1, 2)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (61, (0, 1, 2, 3, 4, 5, 6, 7)),
+    ('CONST', 'CONST'): (62, (0, 1)),
+    ('GET_ELEMENT', 'STORE', 'LOAD'): (63, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (65, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (66, (0, 1, 3)),
+    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (67, (0, 1, 3)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (68, (0, 1, 3)),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (69, (0, 1, 2, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (70, (0, 1, 3, 4, 5, 7)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (71, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (74, (0, 1, 3, 4, 5)),
+    ('CONST', 'STORE'): (75, (0, 1)),
+    ('POP', 'CONST'): (76, (1,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (78, (0, 1, 3, 4, 5, 8, 9, 11)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (79, (0, 1, 3)),
+    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (80, (1, 2)),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (81, (0, 1, 3, 4, 7)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (83, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (84, (0, 1)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (85, (0, 1, 2, 3, 4, 6)),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (87, (0, 1, 2, 4, 5, 7)),
+    ('POP', 'JUMP'): (96, (1,)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (97, (0, 2, 4)),
+    ('CALL_METHOD/2',): (100, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (102, (0, 1, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (103, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (104, (0, 1, 3, 4, 6)),
+    ('CALL/1',): (105, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (106, (0, 1, 2, 3, 4, 5)),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (107, (1, 2, 4, 5)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (108, (0, 1, 2, 3)),
+    ('STORE', 'LOAD_OWN'): (109, (0, 1)),
+    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (111, (1, 2)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (112, (0, 1, 2, 3)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (113, (0, 1, 2)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (114, (0, 1, 3)),
+    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (115, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (116, (0, 1, 3)),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (118, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (119, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (120, (0, 1, 2, 3, 4)),
+    ('LOAD', 'LOAD', 'LOAD'): (121, (0, 1, 2)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (122, (0, 1, 2, 3, 5, 6, 7)),
+    ('LOAD', 'RETURN'): (123, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (124, (0, 1, 3, 4, 6)),
+    ('NEXT', 'STORE'): (133, (0, 1)),
+    ('NEXT', 'STORE', 'CONST', 'CONST'): (134, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD'): (135, (0, 1)),
+    ('CALL_METHOD/1',): (136, (0,)),
+    ('CALL_BUILTIN/1',): (137, (0,)),
+    ('LOAD', 'CALL_METHOD/0'): (138, (0, 1)),
+    ('POP', 'CONST', 'CONST'): (140, (1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (141, (0, 1, 3, 4, 6)),
+    ('SLIDE/1',): (143, ()),
+    ('CONST', 'RETURN'): (144, (0,)),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (145, (0, 1, 2, 3, 4, 5)),
+    ('CALL_METHOD/0',): (146, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (147, (0, 1, 3, 5)),
+    ('LOAD', 'STORE', 'LOAD'): (148, (0, 1, 2)),
+    ('DROP/1',): (150, ()),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (151, (0, 1, 3)),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (152, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'OK', 'RETURN'): (153, (0,)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (156, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (161, (0, 1, 3, 4, 7, 8, 11)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (172, (0, 1, 3, 5)),
+    ('NEXT', 'STORE', 'LOAD'): (173, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (174, (0, 1, 2, 4, 5, 7, 11)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (175, (0, 1, 3, 5, 7)),
+    ('STORE', 'CONST', 'LOAD'): (176, (0, 1, 2)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (177, (0, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (178, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (179, (0, 1, 2, 3, 6, 8, 9)),
+    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (180, (0, 1, 2)),
+    ('NEXT', 'SHARE'): (181, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (182, (0, 1, 3, 5, 7)),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (183, (0, 2)),
+    ('STORE', 'LOAD', 'CONST'): (184, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (185, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (186, (0, 1, 2, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (187, (0, 1, 2, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (188, (0, 1, 3, 5)),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (189, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (191, (0, 1, 3, 4)),
+    ('CALL_BUILTIN/2', 'POP'): (192, (0,)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (193, (0, 1, 2, 3)),
+    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (196, (0, 1, 2)),
+    ('INDEX_ARRAY', 'GET_FIELD'): (197, (1,)),
+    ('JOIN/3',): (198, ()),
+    ('LOAD', 'CONST', 'CONST'): (199, (0, 1, 2)),
+    ('FILL', 'JUMP'): (209, (1,)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (210, (0, 1, 3)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD'): (211, (0, 1, 2, 3)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (212, (0, 2, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (214, (0, 1, 2, 4, 6)),
+    ('ADD_INT', 'RETURN'): (215, ()),
+    ('CONST', 'CONST', 'CALL_METHOD/1'): (217, (0, 1, 2)),
+    ('ARRAY/2', 'EMIT'): (218, ()),
+    ('TUPLE/2',): (219, ()),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (220, (0, 1, 3, 4)),
+    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (222, (0, 2)),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (223, (0,)),
+    ('ARRAY/2',): (224, ()),
+    ('NEXT', 'SHARE', 'STORE'): (226, (0, 2)),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (227, (0, 1, 2)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (229, (0, 1, 2, 3, 4)),
+    ('STORE', 'JUMP'): (238, (0, 1)),
+    ('LOAD', 'CONST', 'SUB_INT'): (239, (0, 1)),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (240, (0, 1, 3)),
+    ('LOAD', 'GET_FIELD'): (241, (0, 1)),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (242, (0, 1, 3, 5, 7)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (243, (0, 1, 2, 4, 5)),
+    ('CONST', 'JUMP'): (245, (0, 1)),
+    ('CONST', 'ARRAY/1', 'CALL_METHOD/1'): (246, (0, 2)),
+    ('CALL_VALUE/1',): (248, (0,)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (249, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (251, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (256, (0, 1, 3)),
+    ('CONST', 'SUB_INT'): (257, (0,)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (258, (0, 1, 2, 5, 7)),
+    ('STORE', 'LOAD'): (266, (0, 1)),
+    ('LOAD', 'SHARE'): (267, (0,)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (268, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (269, (0, 1, 2, 3, 5)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST'): (270, (0, 1, 2, 3)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (271, (2,)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (272, (0, 1, 2, 4)),
+    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (273, (0, 1, 2, 3)),
+    ('CONST', 'CALL_METHOD/1'): (275, (0, 1)),
+    ('LOAD', 'FAIL_MATCH'): (276, (0,)),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (277, (0, 1, 2, 3, 6)),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (278, (0, 1, 2, 4, 7)),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (280, (0, 2, 3, 4, 7, 8, 10)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (281, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (283, (0, 2)),
+    ('JOIN/2',): (284, ()),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (287, (0, 1, 3, 5)),
+    ('LOAD', 'CONST'): (295, (0, 1)),
+    ('CALL_BUILTIN/2',): (296, (0,)),
+    ('CONST', 'LOAD'): (297, (0, 1)),
+    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (298, (0, 1, 3)),
+    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (299, (0, 1)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (300, (0, 1, 3, 4, 5)),
+    ('LOAD_OWN', 'CALL_BUILTIN/2'): (302, (0, 1)),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (303, (0, 1, 2, 5)),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (304, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (305, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (306, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (307, (0, 1, 3, 4, 5, 7)),
+    ('JOIN/1',): (309, ()),
+    ('CONCAT', 'STORE'): (155, (1,)),
 }
 
 # by the line of the loop that fails, how far before the next node the opcode stands that has failed
 BEHIND = {
-    457: 4, 458: 2, 459: 2, 460: 2, 461: 1, 478: 1, 479: 1, 480: 1,
-    486: 1, 487: 1, 493: 3, 494: 3, 495: 3, 496: 3, 497: 3, 503: 2,
-    509: 1, 521: 3, 522: 3, 523: 3, 524: 3, 525: 3, 561: 1, 572: 2,
-    573: 2, 574: 2, 575: 2, 576: 2, 577: 1, 586: 5, 587: 5, 588: 5,
-    589: 5, 590: 5, 596: 4, 597: 4, 598: 3, 609: 3, 619: 4, 620: 2,
-    621: 2, 622: 2, 623: 2, 624: 2, 625: 1, 632: 11, 633: 9, 634: 9,
-    635: 9, 636: 9, 637: 9, 638: 9, 639: 9, 640: 9, 641: 5, 642: 5,
-    643: 5, 644: 5, 645: 5, 646: 5, 647: 5, 648: 5, 649: 3, 650: 3,
-    651: 3, 652: 2, 653: 2, 654: 2, 655: 2, 656: 2, 657: 2, 677: 5,
-    678: 5, 679: 5, 680: 5, 681: 5, 687: 4, 713: 1, 717: 9, 718: 6,
-    719: 6, 720: 6, 721: 5, 722: 5, 723: 5, 724: 5, 725: 5, 726: 5,
-    727: 5, 728: 3, 729: 3, 730: 3, 740: 5, 741: 5, 742: 2, 781: 5,
-    782: 3, 783: 3, 784: 3, 785: 3, 786: 3, 787: 1, 788: 1, 789: 1,
-    796: 5, 797: 3, 798: 3, 799: 3, 800: 3, 801: 3, 802: 3, 803: 3,
-    804: 3, 814: 2, 815: 1, 825: 5, 826: 3, 827: 3, 828: 3, 829: 3,
-    830: 3, 831: 3, 845: 7, 846: 4, 847: 4, 848: 4, 849: 4, 850: 4,
-    851: 4, 852: 2, 853: 2, 854: 2, 855: 2, 856: 1, 857: 1, 858: 1,
-    859: 1, 860: 1, 861: 1, 862: 1, 866: 6, 867: 5, 868: 5, 873: 5,
-    874: 5, 875: 2, 876: 2, 877: 2, 878: 2, 879: 2, 880: 2, 881: 2,
-    882: 2, 883: 1, 884: 1, 894: 2, 895: 2, 896: 2, 897: 2, 898: 2,
-    904: 1, 905: 1, 910: 3, 911: 3, 912: 3, 913: 3, 914: 3, 915: 3,
-    916: 3, 917: 1, 918: 1, 919: 1, 928: 7, 929: 7, 930: 4, 931: 4,
-    937: 2, 946: 3, 947: 2, 948: 2, 959: 2, 960: 2, 961: 2, 962: 1,
-    968: 7, 969: 4, 970: 4, 983: 2, 984: 1, 1016: 3, 1017: 3, 1018: 1,
-    1035: 1, 1036: 1, 1037: 1, 1038: 1, 1039: 1, 1040: 1, 1041: 1, 1042: 1,
-    1051: 4, 1052: 4, 1053: 4, 1054: 4, 1055: 4, 1061: 3, 1070: 11, 1187: 7,
-    1188: 6, 1189: 5, 1190: 5, 1195: 2, 1201: 1, 1208: 2, 1209: 1, 1228: 9,
-    1237: 3, 1238: 1, 1239: 1, 1240: 1, 1246: 7, 1247: 5, 1248: 5, 1249: 5,
-    1250: 4, 1263: 7, 1264: 4, 1265: 4, 1270: 1, 1271: 1, 1272: 1, 1277: 3,
-    1278: 1, 1309: 3, 1310: 1, 1311: 1, 1312: 1, 1316: 7, 1317: 6, 1318: 6,
-    1319: 6, 1320: 6, 1321: 6, 1322: 6, 1323: 4, 1324: 4, 1325: 4, 1326: 4,
-    1327: 4, 1328: 1, 1329: 1, 1330: 1, 1346: 7, 1347: 4, 1348: 4, 1353: 1,
-    1354: 1, 1355: 1, 1356: 1, 1357: 1, 1358: 1, 1359: 1, 1360: 1, 1370: 5,
-    1371: 5, 1372: 5, 1373: 5, 1374: 5, 1380: 4, 1381: 2, 1388: 5, 1389: 2,
-    1390: 2, 1391: 2, 1401: 8, 1402: 2, 1403: 2, 1404: 2, 1416: 5, 1417: 5,
-    1418: 5, 1419: 5, 1420: 5, 1426: 4, 1427: 1, 1428: 1, 1429: 1, 1430: 1,
-    1431: 1, 1432: 1, 1433: 1, 1434: 1, 1457: 7, 1458: 4, 1459: 4, 1464: 1,
-    1465: 1, 1466: 1, 1467: 1, 1468: 1, 1469: 1, 1470: 1, 1471: 1, 1482: 3,
-    1483: 1, 1484: 1, 1485: 1, 1492: 7, 1493: 6, 1494: 2, 1495: 2, 1510: 5,
-    1511: 3, 1512: 3, 1513: 3, 1514: 3, 1515: 3, 1516: 3, 1517: 3, 1518: 3,
-    1519: 1, 1520: 1, 1521: 1, 1585: 4, 1586: 4, 1587: 4, 1588: 4, 1589: 4,
-    1590: 4, 1591: 4, 1592: 2, 1593: 2, 1594: 2, 1616: 3, 1617: 3, 1618: 3,
-    1619: 3, 1620: 3, 1626: 2, 1661: 6, 1662: 5, 1663: 2, 1664: 2, 1665: 2,
-    1666: 1, 1674: 6, 1675: 4, 1676: 4, 1677: 4, 1678: 4, 1679: 4, 1680: 4,
-    1681: 4, 1682: 4, 1706: 6, 1707: 6, 1708: 6, 1709: 6, 1710: 6, 1716: 5,
-    1733: 5, 1734: 2, 1735: 2, 1736: 2, 1737: 1, 1745: 2, 1746: 2, 1753: 7,
-    1754: 5, 1755: 5, 1756: 5, 1757: 5, 1758: 3, 1759: 3, 1760: 3, 1761: 1,
-    1762: 1, 1763: 1, 1764: 1, 1773: 2, 1774: 1, 1807: 1, 1808: 1, 1809: 1,
-    1810: 1, 1820: 1, 1821: 1, 1822: 1, 1823: 1, 1824: 1, 1825: 1, 1826: 1,
-    1827: 1, 1828: 1, 1849: 2, 1861: 2, 1862: 2, 1863: 2, 1864: 2, 1865: 2,
-    1871: 1, 1936: 1, 1937: 1, 1938: 1, 1939: 1, 1940: 1, 1949: 3, 1950: 3,
-    1951: 3, 1952: 3, 1953: 3, 1959: 2, 1983: 2, 1988: 6, 1989: 4, 1990: 4,
-    1991: 4, 1992: 4, 1993: 4, 1994: 4, 1995: 4, 1996: 4, 2006: 1, 2056: 1,
-    2108: 7, 2109: 5, 2110: 5, 2111: 5, 2112: 4, 2113: 1, 2114: 1, 2115: 1,
-    2133: 2, 2134: 1, 2190: 7, 2191: 7, 2192: 4, 2193: 4, 2194: 4, 2195: 4,
-    2196: 4, 2197: 4, 2198: 4, 2199: 4, 2205: 7, 2206: 4, 2207: 4, 2208: 4,
-    2209: 3, 2210: 3, 2211: 3, 2212: 3, 2213: 3, 2214: 3, 2215: 3, 2216: 1,
-    2217: 1, 2218: 1, 2224: 5, 2225: 2, 2226: 2, 2227: 2, 2228: 2, 2229: 2,
-    2230: 2, 2262: 3, 2272: 3, 2304: 6, 2305: 3, 2306: 3, 2307: 3, 2308: 3,
-    2309: 3, 2319: 3, 2320: 3, 2321: 3, 2322: 3, 2323: 3, 2329: 2, 2330: 2,
-    2331: 1, 2338: 3, 2347: 3, 2348: 3, 2349: 3, 2350: 3, 2351: 3, 2357: 2,
-    2364: 1, 2365: 1, 2417: 1, 2418: 1, 2419: 1, 2420: 1, 2429: 5, 2430: 3,
-    2431: 1, 2440: 5, 2441: 3, 2442: 3, 2443: 3, 2444: 3, 2445: 3, 2446: 3,
-    2447: 3, 2448: 3, 2458: 5, 2459: 2, 2460: 2, 2461: 2, 2471: 6, 2472: 3,
-    2473: 3, 2474: 3, 2475: 3, 2476: 3, 2477: 2, 2478: 2, 2479: 2, 2480: 1,
-    2488: 5, 2489: 3, 2490: 3, 2491: 3, 2492: 3, 2493: 3, 2500: 2, 2501: 2,
-    2502: 2, 2503: 2, 2504: 2, 2505: 2, 2506: 2, 2515: 4, 2516: 2, 2517: 2,
-    2518: 2, 2519: 1, 2527: 6, 2528: 3, 2529: 3, 2534: 1, 2560: 7, 2561: 5,
-    2562: 5, 2563: 5, 2564: 4, 2565: 1, 2566: 1, 2567: 1, 2603: 7, 2604: 7,
-    2605: 7, 2606: 7, 2607: 7, 2613: 6, 2614: 6, 2615: 5, 2616: 2, 2617: 2,
-    2618: 2, 2619: 2, 2662: 1, 2663: 1, 2671: 2, 2681: 3, 2691: 1, 2696: 7,
-    2703: 5, 2704: 3, 2705: 3, 2706: 3, 2707: 2, 2711: 1, 2716: 5, 2717: 2,
-    2718: 2, 2719: 2, 2720: 1, 2721: 1, 2722: 1, 2723: 1, 2724: 1, 2725: 1,
-    2740: 1, 2750: 5, 2751: 3, 2752: 3, 2753: 3, 2754: 3, 2755: 3, 2756: 3,
-    2757: 3, 2758: 3, 2767: 3, 2768: 2, 2769: 1, 2770: 1, 2771: 1, 2803: 6,
-    2804: 6, 2805: 6, 2806: 6, 2807: 6, 2808: 5, 2809: 2, 2810: 2, 2811: 2,
-    2812: 1, 2821: 7, 2822: 5, 2823: 5, 2824: 5, 2825: 5, 2826: 5, 2827: 4,
-    2837: 5, 2838: 3, 2839: 3, 2840: 3, 2841: 3, 2842: 3, 2843: 3, 2844: 3,
-    2845: 3, 2854: 9, 2855: 7, 2856: 7, 2857: 7, 2858: 7, 2859: 7, 2860: 7,
-    2861: 7, 2862: 7, 2863: 3, 2864: 3, 2865: 3, 2866: 3, 2867: 3, 2868: 3,
-    2869: 3, 2870: 3, 2916: 2, 2917: 2, 2918: 2, 2924: 2, 2925: 2, 2942: 3,
-    2943: 3, 2944: 3, 2945: 3, 2946: 3, 2947: 3, 2948: 3, 2949: 1, 2950: 1,
-    2951: 1, 2952: 1, 2953: 1, 2954: 1, 2955: 1, 2956: 1, 2957: 1, 2958: 1,
-    2959: 1, 2967: 2, 3022: 5, 3023: 3, 3024: 3, 3025: 3, 3026: 3, 3027: 3,
-    3040: 7, 3041: 5, 3042: 5, 3043: 5, 3044: 3, 3045: 3, 3046: 3, 3047: 3,
-    3056: 2, 3057: 2, 3063: 2, 3064: 2, 3065: 2, 3066: 2, 3067: 2, 3073: 1,
-    3078: 11, 3079: 8, 3080: 8, 3081: 8, 3082: 8, 3083: 8, 3084: 8, 3085: 8,
-    3086: 8, 3087: 5, 3088: 5, 3089: 5, 3090: 5, 3091: 5, 3092: 5, 3093: 5,
-    3094: 5, 3095: 3, 3096: 3, 3097: 3, 3098: 3, 3099: 3, 3100: 3, 3101: 3,
-    3102: 3, 3103: 2, 3104: 2, 3105: 2, 3106: 1, 3107: 1, 3108: 1, 3114: 2,
-    3115: 2, 3116: 2, 3117: 2, 3118: 2, 3119: 2, 3120: 2, 3127: 9, 3132: 7,
-    3133: 5, 3134: 5, 3135: 5, 3136: 5, 3137: 5, 3138: 5, 3139: 5, 3140: 5,
-    3141: 3, 3142: 3, 3143: 3, 3153: 1, 3154: 1, 3155: 1, 3156: 1, 3169: 2,
-    3170: 2, 3171: 2, 3177: 2, 3178: 2, 3187: 9, 3188: 5, 3189: 5, 3190: 5,
-    3191: 5, 3192: 5, 3193: 5, 3194: 4, 3195: 4, 3196: 4, 3197: 2, 3198: 2,
-    3199: 2, 3200: 1, 3201: 1, 3202: 1, 3203: 1, 3204: 1, 3205: 1, 3218: 7,
-    3219: 4, 3220: 4, 3225: 1, 3226: 1, 3227: 1, 3237: 3, 3238: 2, 3256: 1,
-    3257: 1, 3258: 1, 3259: 1, 3260: 1, 3261: 1, 3262: 1, 3270: 5, 3271: 3,
-    3272: 3, 3273: 3, 3274: 3, 3275: 1, 3276: 1, 3277: 1, 3281: 4, 3282: 3,
-    3283: 3, 3284: 3, 3285: 2, 3286: 2, 3287: 2, 3288: 2, 3289: 2, 3290: 2,
-    3333: 3, 3334: 1, 3335: 1, 3336: 1, 3423: 1, 3424: 1, 3436: 5, 3437: 2,
-    3438: 2, 3450: 5, 3451: 5, 3452: 5, 3453: 5, 3454: 5, 3460: 4, 3461: 1,
-    3462: 1, 3463: 1, 3464: 1, 3465: 1, 3466: 1, 3467: 1, 3468: 1, 3474: 3,
-    3475: 3, 3476: 3, 3477: 3, 3478: 3, 3484: 2, 3490: 1, 3491: 1, 3501: 4,
-    3511: 3, 3512: 3, 3522: 2, 3533: 1, 3534: 1, 3544: 3, 3545: 2, 3546: 2,
-    3556: 3, 3557: 3, 3618: 2, 3626: 3, 3627: 3, 3628: 3, 3634: 3, 3635: 3,
-    3636: 2, 3637: 2, 3638: 2, 3639: 2, 3640: 2, 3641: 2, 3651: 1, 3657: 11,
-    3658: 9, 3659: 9, 3660: 9, 3661: 9, 3662: 9, 3663: 9, 3664: 9, 3665: 9,
-    3666: 3, 3667: 3, 3668: 3, 3669: 3, 3670: 3, 3671: 3, 3672: 3, 3673: 1,
-    3674: 1, 3675: 1, 3676: 1, 3677: 1, 3678: 1, 3679: 1, 3680: 1, 3681: 1,
-    3682: 1, 3683: 1, 3690: 3, 3691: 2, 3692: 1, 3693: 1, 3712: 7, 3713: 6,
-    3714: 3, 3715: 3, 3716: 3, 3717: 3, 3718: 3, 3719: 3, 3720: 3, 3721: 3,
-    3722: 2, 3723: 2, 3724: 2, 3725: 2, 3726: 2, 3727: 2, 3737: 1, 3751: 1,
-    3760: 5, 3761: 2, 3762: 2, 3770: 1, 3771: 1, 3782: 3, 3783: 3, 3794: 1,
-    3795: 1, 3796: 1, 3797: 1, 3829: 3, 3830: 1, 3831: 1, 3832: 1, 3833: 1,
-    3834: 1, 3835: 1, 3836: 1, 3837: 1, 3866: 10, 3867: 9, 3868: 9, 3869: 9,
-    3870: 9, 3871: 9, 3872: 9, 3873: 9, 3874: 9, 3875: 3, 3876: 3, 3877: 3,
-    3878: 3, 3879: 3, 3880: 3, 3881: 3, 3882: 1, 3883: 1, 3884: 1, 3885: 1,
-    3886: 1, 3887: 1, 3888: 1, 3889: 1, 3890: 1, 3891: 1, 3892: 1, 3901: 5,
-    3902: 4, 3903: 2, 3904: 2, 3905: 2, 3906: 2, 3907: 2, 3908: 2, 3909: 2,
-    3917: 7, 3918: 7, 3919: 5, 3920: 4, 3921: 4, 3927: 1, 3928: 1, 3929: 1,
-    3939: 6, 3940: 4, 3941: 4, 3942: 4, 3943: 4, 3944: 4, 3945: 4, 3946: 4,
-    3947: 4, 3951: 6, 3952: 5, 3953: 4, 3954: 4, 3959: 1, 3960: 1, 3961: 1,
-    3962: 1,
+    460: 4, 461: 2, 462: 2, 463: 2, 464: 1, 481: 1, 482: 1, 483: 1,
+    489: 1, 490: 1, 496: 3, 497: 3, 498: 3, 499: 3, 500: 3, 506: 2,
+    512: 1, 524: 3, 525: 3, 526: 3, 527: 3, 528: 3, 564: 1, 575: 2,
+    576: 2, 577: 2, 578: 2, 579: 2, 580: 1, 589: 5, 590: 5, 591: 5,
+    592: 5, 593: 5, 599: 4, 600: 4, 601: 3, 612: 3, 622: 4, 623: 2,
+    624: 2, 625: 2, 626: 2, 627: 2, 628: 1, 635: 11, 636: 9, 637: 9,
+    638: 9, 639: 9, 640: 9, 641: 9, 642: 9, 643: 9, 644: 5, 645: 5,
+    646: 5, 647: 5, 648: 5, 649: 5, 650: 5, 651: 5, 652: 3, 653: 3,
+    654: 3, 655: 2, 656: 2, 657: 2, 658: 2, 659: 2, 660: 2, 680: 5,
+    681: 5, 682: 5, 683: 5, 684: 5, 690: 4, 699: 7, 700: 5, 701: 5,
+    702: 5, 703: 5, 704: 3, 705: 3, 706: 3, 707: 1, 708: 1, 709: 1,
+    710: 1, 715: 7, 716: 5, 717: 5, 718: 5, 719: 4, 729: 9, 730: 6,
+    731: 6, 732: 6, 733: 5, 734: 5, 735: 5, 736: 5, 737: 5, 738: 5,
+    739: 5, 740: 3, 741: 3, 742: 3, 752: 1, 756: 3, 757: 2, 758: 1,
+    759: 1, 760: 1, 796: 6, 797: 6, 798: 6, 799: 6, 800: 6, 801: 5,
+    802: 2, 803: 2, 804: 2, 805: 1, 815: 5, 816: 3, 817: 3, 818: 3,
+    819: 3, 820: 1, 821: 1, 822: 1, 847: 8, 848: 2, 849: 2, 850: 2,
+    863: 5, 864: 5, 865: 5, 866: 5, 867: 5, 873: 4, 874: 1, 875: 1,
+    876: 1, 877: 1, 878: 1, 879: 1, 880: 1, 881: 1, 892: 4, 893: 3,
+    894: 3, 895: 3, 896: 2, 897: 2, 898: 2, 899: 2, 900: 2, 901: 2,
+    938: 2, 939: 1, 950: 9, 951: 7, 952: 7, 953: 7, 954: 7, 955: 7,
+    956: 7, 957: 7, 958: 7, 959: 3, 960: 3, 961: 3, 962: 3, 963: 3,
+    964: 3, 965: 3, 966: 3, 971: 6, 972: 3, 973: 3, 978: 1, 988: 3,
+    1018: 2, 1120: 2, 1121: 2, 1122: 2, 1128: 2, 1129: 2, 1140: 2, 1141: 2,
+    1142: 2, 1143: 2, 1144: 2, 1150: 1, 1162: 7, 1163: 7, 1164: 7, 1165: 7,
+    1166: 7, 1172: 6, 1173: 6, 1174: 5, 1175: 2, 1176: 2, 1177: 2, 1178: 2,
+    1209: 7, 1210: 6, 1211: 5, 1212: 5, 1217: 2, 1223: 1, 1230: 2, 1231: 1,
+    1250: 9, 1259: 3, 1260: 1, 1261: 1, 1262: 1, 1268: 5, 1269: 5, 1270: 2,
+    1286: 7, 1287: 4, 1288: 4, 1293: 1, 1294: 1, 1295: 1, 1300: 3, 1301: 1,
+    1332: 3, 1333: 1, 1334: 1, 1335: 1, 1339: 7, 1340: 6, 1341: 6, 1342: 6,
+    1343: 6, 1344: 6, 1345: 6, 1346: 4, 1347: 4, 1348: 4, 1349: 4, 1350: 4,
+    1351: 1, 1352: 1, 1353: 1, 1364: 5, 1365: 3, 1366: 3, 1367: 3, 1368: 2,
+    1373: 1, 1383: 7, 1384: 7, 1385: 4, 1386: 4, 1392: 2, 1414: 3, 1415: 2,
+    1416: 2, 1427: 3, 1428: 1, 1429: 1, 1430: 1, 1431: 1, 1432: 1, 1433: 1,
+    1434: 1, 1435: 1, 1440: 11, 1441: 9, 1442: 9, 1443: 9, 1444: 9, 1445: 9,
+    1446: 9, 1447: 9, 1448: 9, 1449: 3, 1450: 3, 1451: 3, 1452: 3, 1453: 3,
+    1454: 3, 1455: 3, 1456: 1, 1457: 1, 1458: 1, 1459: 1, 1460: 1, 1461: 1,
+    1462: 1, 1463: 1, 1464: 1, 1465: 1, 1466: 1, 1482: 7, 1483: 6, 1484: 3,
+    1485: 3, 1486: 3, 1487: 3, 1488: 3, 1489: 3, 1490: 3, 1491: 3, 1492: 2,
+    1493: 2, 1494: 2, 1495: 2, 1496: 2, 1497: 2, 1506: 3, 1507: 1, 1508: 1,
+    1509: 1, 1515: 6, 1516: 5, 1517: 4, 1518: 4, 1523: 1, 1524: 1, 1525: 1,
+    1526: 1, 1536: 7, 1537: 7, 1538: 4, 1539: 4, 1540: 4, 1541: 4, 1542: 4,
+    1543: 4, 1544: 4, 1545: 4, 1621: 4, 1622: 4, 1623: 4, 1624: 4, 1625: 4,
+    1626: 4, 1627: 4, 1628: 2, 1629: 2, 1630: 2, 1648: 6, 1649: 5, 1650: 2,
+    1651: 2, 1652: 2, 1653: 1, 1665: 3, 1666: 3, 1667: 3, 1668: 3, 1669: 3,
+    1675: 2, 1710: 6, 1711: 4, 1712: 4, 1713: 4, 1714: 4, 1715: 4, 1716: 4,
+    1717: 4, 1718: 4, 1743: 5, 1744: 2, 1745: 2, 1746: 2, 1747: 1, 1755: 6,
+    1756: 6, 1757: 6, 1758: 6, 1759: 6, 1765: 5, 1782: 3, 1783: 2, 1790: 1,
+    1791: 1, 1806: 3, 1807: 2, 1808: 2, 1818: 3, 1819: 3, 1825: 2, 1826: 1,
+    1836: 5, 1837: 3, 1838: 3, 1839: 3, 1840: 3, 1841: 3, 1849: 2, 1850: 2,
+    1851: 2, 1852: 2, 1853: 2, 1854: 2, 1855: 2, 1863: 3, 1918: 6, 1919: 4,
+    1920: 4, 1921: 4, 1922: 4, 1923: 4, 1924: 4, 1925: 4, 1926: 4, 1935: 7,
+    1936: 6, 1937: 2, 1938: 2, 1952: 2, 1960: 5, 1961: 4, 1962: 2, 1963: 2,
+    1964: 2, 1965: 2, 1966: 2, 1967: 2, 1968: 2, 1977: 7, 1978: 4, 1979: 4,
+    1984: 1, 1985: 1, 1986: 1, 1987: 1, 1988: 1, 1989: 1, 1990: 1, 1991: 1,
+    1995: 7, 1996: 7, 1997: 5, 1998: 4, 1999: 4, 2005: 1, 2006: 1, 2007: 1,
+    2019: 1, 2020: 1, 2021: 1, 2022: 1, 2023: 1, 2032: 3, 2033: 3, 2034: 3,
+    2035: 3, 2036: 3, 2042: 2, 2065: 5, 2066: 3, 2067: 1, 2076: 2, 2081: 6,
+    2082: 4, 2083: 4, 2084: 4, 2085: 4, 2086: 4, 2087: 4, 2088: 4, 2089: 4,
+    2099: 1, 2149: 1, 2181: 7, 2182: 4, 2183: 4, 2196: 1, 2207: 5, 2208: 3,
+    2209: 3, 2210: 3, 2211: 3, 2212: 3, 2213: 1, 2214: 1, 2215: 1, 2223: 2,
+    2224: 1, 2234: 5, 2235: 3, 2236: 3, 2237: 3, 2238: 3, 2239: 3, 2240: 3,
+    2241: 3, 2242: 3, 2284: 1, 2285: 1, 2286: 1, 2287: 1, 2288: 1, 2289: 1,
+    2290: 1, 2291: 1, 2292: 1, 2362: 11, 2390: 3, 2391: 3, 2392: 3, 2393: 3,
+    2394: 3, 2395: 3, 2396: 3, 2397: 1, 2398: 1, 2399: 1, 2400: 1, 2401: 1,
+    2402: 1, 2403: 1, 2404: 1, 2405: 1, 2406: 1, 2407: 1, 2421: 6, 2422: 3,
+    2423: 3, 2424: 3, 2425: 3, 2426: 3, 2436: 3, 2437: 3, 2438: 3, 2439: 3,
+    2440: 3, 2446: 2, 2447: 2, 2448: 1, 2455: 3, 2464: 3, 2465: 3, 2466: 3,
+    2467: 3, 2468: 3, 2474: 2, 2481: 1, 2482: 1, 2534: 1, 2535: 1, 2536: 1,
+    2537: 1, 2549: 1, 2550: 1, 2562: 2, 2591: 5, 2592: 3, 2593: 3, 2594: 3,
+    2595: 3, 2596: 3, 2597: 3, 2614: 2, 2615: 1, 2647: 2, 2648: 2, 2649: 2,
+    2650: 1, 2664: 2, 2665: 2, 2666: 2, 2667: 2, 2668: 2, 2674: 1, 2675: 1,
+    2681: 5, 2682: 2, 2683: 2, 2684: 2, 2685: 2, 2686: 2, 2687: 2, 2701: 4,
+    2702: 4, 2703: 4, 2704: 4, 2705: 4, 2711: 3, 2778: 1, 2779: 1, 2787: 2,
+    2797: 3, 2807: 1, 2812: 7, 2818: 5, 2819: 2, 2820: 2, 2821: 2, 2822: 1,
+    2823: 1, 2824: 1, 2825: 1, 2826: 1, 2827: 1, 2842: 1, 2852: 7, 2853: 5,
+    2854: 5, 2855: 5, 2856: 4, 2857: 1, 2858: 1, 2859: 1, 2864: 2, 2865: 1,
+    2932: 7, 2933: 4, 2934: 4, 2939: 1, 2940: 1, 2941: 1, 2985: 3, 2986: 1,
+    2987: 1, 2988: 1, 2999: 7, 3000: 4, 3001: 4, 3002: 4, 3003: 3, 3004: 3,
+    3005: 3, 3006: 3, 3007: 3, 3008: 3, 3009: 3, 3010: 1, 3011: 1, 3012: 1,
+    3080: 5, 3081: 3, 3082: 3, 3083: 3, 3084: 3, 3085: 3, 3098: 7, 3099: 5,
+    3100: 5, 3101: 5, 3102: 3, 3103: 3, 3104: 3, 3105: 3, 3114: 2, 3115: 2,
+    3121: 2, 3122: 2, 3123: 2, 3124: 2, 3125: 2, 3131: 1, 3136: 11, 3137: 8,
+    3138: 8, 3139: 8, 3140: 8, 3141: 8, 3142: 8, 3143: 8, 3144: 8, 3145: 5,
+    3146: 5, 3147: 5, 3148: 5, 3149: 5, 3150: 5, 3151: 5, 3152: 5, 3153: 3,
+    3154: 3, 3155: 3, 3156: 3, 3157: 3, 3158: 3, 3159: 3, 3160: 3, 3161: 2,
+    3162: 2, 3163: 2, 3164: 1, 3165: 1, 3166: 1, 3172: 2, 3173: 2, 3174: 2,
+    3175: 2, 3176: 2, 3177: 2, 3178: 2, 3185: 9, 3190: 7, 3191: 5, 3192: 5,
+    3193: 5, 3194: 5, 3195: 5, 3196: 5, 3197: 5, 3198: 5, 3199: 3, 3200: 3,
+    3201: 3, 3211: 1, 3212: 1, 3213: 1, 3214: 1, 3227: 2, 3228: 2, 3229: 2,
+    3235: 2, 3236: 2, 3245: 9, 3246: 5, 3247: 5, 3248: 5, 3249: 5, 3250: 5,
+    3251: 5, 3252: 4, 3253: 4, 3254: 4, 3255: 2, 3256: 2, 3257: 2, 3258: 1,
+    3259: 1, 3260: 1, 3261: 1, 3262: 1, 3263: 1, 3272: 2, 3283: 2, 3284: 2,
+    3291: 5, 3292: 5, 3293: 5, 3294: 5, 3295: 5, 3301: 4, 3302: 2, 3313: 5,
+    3314: 3, 3315: 3, 3316: 3, 3317: 3, 3318: 3, 3319: 3, 3320: 3, 3321: 3,
+    3331: 5, 3332: 2, 3333: 2, 3334: 2, 3344: 6, 3345: 3, 3346: 3, 3347: 3,
+    3348: 3, 3349: 3, 3350: 2, 3351: 2, 3352: 2, 3353: 1, 3360: 5, 3361: 3,
+    3362: 3, 3363: 3, 3364: 3, 3365: 3, 3366: 3, 3367: 3, 3368: 3, 3379: 4,
+    3380: 2, 3381: 2, 3382: 2, 3383: 1, 3390: 1, 3391: 1, 3392: 1, 3393: 1,
+    3398: 3, 3399: 2, 3400: 1, 3401: 1, 3425: 3, 3426: 3, 3427: 1, 3435: 1,
+    3436: 1, 3437: 1, 3438: 1, 3439: 1, 3440: 1, 3441: 1, 3442: 1, 3454: 2,
+    3514: 1, 3515: 1, 3527: 5, 3528: 2, 3529: 2, 3541: 5, 3542: 5, 3543: 5,
+    3544: 5, 3545: 5, 3551: 4, 3552: 1, 3553: 1, 3554: 1, 3555: 1, 3556: 1,
+    3557: 1, 3558: 1, 3559: 1, 3565: 3, 3566: 3, 3567: 3, 3568: 3, 3569: 3,
+    3575: 2, 3581: 1, 3582: 1, 3592: 4, 3602: 3, 3603: 3, 3614: 1, 3647: 6,
+    3648: 5, 3649: 5, 3654: 5, 3655: 5, 3656: 2, 3657: 2, 3658: 2, 3659: 2,
+    3660: 2, 3661: 2, 3662: 2, 3663: 2, 3664: 1, 3665: 1, 3670: 7, 3671: 4,
+    3672: 4, 3673: 4, 3674: 4, 3675: 4, 3676: 4, 3677: 2, 3678: 2, 3679: 2,
+    3680: 2, 3681: 1, 3682: 1, 3683: 1, 3684: 1, 3685: 1, 3686: 1, 3687: 1,
+    3698: 10, 3699: 9, 3700: 9, 3701: 9, 3702: 9, 3703: 9, 3704: 9, 3705: 9,
+    3706: 9, 3707: 3, 3708: 3, 3709: 3, 3710: 3, 3711: 3, 3712: 3, 3713: 3,
+    3714: 1, 3715: 1, 3716: 1, 3717: 1, 3718: 1, 3719: 1, 3720: 1, 3721: 1,
+    3722: 1, 3723: 1, 3724: 1, 3733: 7, 3734: 4, 3735: 4, 3740: 1, 3741: 1,
+    3742: 1, 3743: 1, 3744: 1, 3745: 1, 3746: 1, 3747: 1, 3756: 3, 3757: 3,
+    3758: 3, 3759: 3, 3760: 3, 3761: 3, 3762: 3, 3763: 1, 3764: 1, 3765: 1,
+    3782: 5, 3783: 3, 3784: 3, 3785: 3, 3786: 3, 3787: 3, 3788: 3, 3789: 3,
+    3790: 3, 3791: 1, 3792: 1, 3793: 1, 3841: 1, 3855: 1, 3868: 1, 3869: 1,
+    3870: 1, 3871: 1, 3872: 1, 3873: 1, 3874: 1, 3882: 3, 3883: 3, 3895: 5,
+    3896: 2, 3897: 2, 3905: 1, 3906: 1, 3907: 1, 3908: 1, 3939: 5, 3940: 2,
+    3941: 2, 3942: 2, 3952: 3, 3953: 3, 3954: 3, 3960: 3, 3961: 3, 3962: 2,
+    3963: 2, 3964: 2, 3965: 2, 3966: 2, 3967: 2, 3976: 5, 3977: 3, 3978: 3,
+    3979: 3, 3980: 3, 3981: 3, 3982: 3, 3983: 3, 3984: 3, 3994: 7, 3995: 5,
+    3996: 5, 3997: 5, 3998: 5, 3999: 5, 4000: 4, 4010: 7, 4011: 5, 4012: 5,
+    4013: 5, 4014: 4, 4015: 1, 4016: 1, 4017: 1,
 }
 
 
@@ -670,7 +673,7 @@ def run(machine, task):
                         st.append(r)
                         tos = value2
                         continue
-                    if op < 29:
+                    if op < 30:
                         if op < 22:
                             if op < 17:
                                 # NEXT STORE LOAD CONST LOAD CONST
@@ -692,27 +695,36 @@ def run(machine, task):
                                 tos = o5
                                 continue
                             if op >= 21:
-                                # CALL/2
-                                value = st.pop()
-                                arguments = [value, tos]
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = arg
-                                ins = arg.entry
-                                fuel -= arg.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + arg.blank if arg.blank else arguments
-                                cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                                tos = st.pop()
+                                # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
+                                o0, o1, o3, o5, o7 = arg
+                                a = locs[o0]
+                                r = a * o1 if a < o1 else a * o1
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                r2 = r + o3
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                if r2 >= 0 and o5 > 0:
+                                    value = r2 % o5
+                                else:
+                                    value = int_rem(r2, o5)
+                                locs[o7] = value
                                 continue
-                            if op < 19:
-                                if op >= 18:
-                                    # LOAD STORE
-                                    o0, o1 = arg
-                                    locs[o1] = locs[o0]
+                            if op >= 20:
+                                # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
+                                o0, o1, o3, o4, o5, o7 = arg
+                                r = locs[o0] - locs[o1]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('-')
+                                locs[o3] = r
+                                if locs[o4] == locs[o5]:
+                                    ins, cost = o7
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
                                     continue
+                                continue
+                            if op < 18:
                                 # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
                                 o0, o1, o2, o5, o7, o9 = arg
                                 r = locs[o1] + o2
@@ -735,26 +747,29 @@ def run(machine, task):
                                         fuel = machine.refill(fuel)
                                     continue
                                 continue
-                            if op < 20:
-                                # STORE LOAD GET_ELEMENT STORE LOAD STORE
-                                o0, o1, o2, o3, o4, o5 = arg
-                                locs[o0] = tos
-                                locs[o3] = locs[o1][o2]
-                                locs[o5] = locs[o4]
-                                tos = st.pop()
+                            if op < 19:
+                                # LOAD STORE
+                                o0, o1 = arg
+                                locs[o1] = locs[o0]
                                 continue
-                            # CALL_METHOD/0
-                            entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                            value = entry(machine, task, tos, arg, [])
-                            if value is SUSPENDED:
+                            # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
+                            o0, o2, o3 = arg
+                            value = join('', [part if type(part) is str else display(part) for part in [tos, locs[o0]]])
+                            value2 = o2[0](value)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            receiver = st.pop()
+                            entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
+                            value3 = entry(machine, task, receiver, o3, [value2])
+                            if value3 is SUSPENDED:
                                 tos = st.pop()
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            if type(value) is Invoke:
-                                callee = value.code
-                                arguments = value.arguments
-                                captured = value.cells
+                            if type(value3) is Invoke:
+                                callee = value3.code
+                                arguments = value3.arguments
+                                captured = value3.cells
                                 if len(frames) >= limit:
                                     raise machine.too_deep()
                                 frames.append((ins, locs, cells, code))
@@ -769,129 +784,83 @@ def run(machine, task):
                                 continue
                             if debt:
                                 fuel = machine.pay_debt(fuel)
-                            tos = value
+                            tos = value3
                             continue
-                        if op < 23:
-                            # RANGE
-                            start = st.pop()
-                            tos = RangeValue.checked(start, tos, arg == 1)
+                        if op >= 29:
+                            # EQ
+                            a = st.pop()
+                            tos = equal(a, tos)
                             continue
                         if op >= 28:
-                            # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
-                            o0, o1, o3 = arg
-                            a = locs[o0]
-                            b = cells[o1].value
-                            r = a * b if a < b else a * b
+                            # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
+                            o1, o2, o3, o5, o6 = arg
+                            a = st.pop()
+                            r = a + tos
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            r2 = r + o3
+                                overflow('+')
+                            locs[o1] = r
+                            r2 = locs[o2] + o3
                             if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                                 overflow('+')
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = r2
-                            continue
-                        if op >= 27:
-                            # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if not element >= o3:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 26:
-                            # LOAD IS_VARIANT JUMP_UNLESS
-                            o0, o1, o2 = arg
-                            value = locs[o0]
-                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 25:
-                            # LOAD LOAD DIV_INT LOAD LOAD REM_INT
-                            o0, o1, o3, o4 = arg
-                            a = locs[o0]
-                            b = locs[o1]
-                            if a >= 0 and b > 0:
-                                value = a // b
-                            else:
-                                value = int_div(a, b)
-                            a2 = locs[o3]
-                            b2 = locs[o4]
-                            if a2 >= 0 and b2 > 0:
-                                st.append(tos)
-                                st.append(value)
-                                tos = a2 % b2
-                                continue
-                            st.append(tos)
-                            st.append(value)
-                            tos = int_rem(a2, b2)
-                            continue
-                        if op >= 24:
-                            # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
-                            o0, o1, o2, o4, o7 = arg
-                            value = locs[o0]
-                            a = locs[o1]
-                            if a >= 0 and o2 > 0:
-                                value2 = a // o2
-                            else:
-                                value2 = int_div(a, o2)
-                            if value2 >= 0 and o4 > 0:
-                                value3 = value2 % o4
-                            else:
-                                value3 = int_rem(value2, o4)
-                            items = value.items
-                            if value3 < 0:
-                                index_out_of_range(value3, len(items))
-                            try:
-                                element = items[value3]
-                            except IndexError:
-                                index_out_of_range(value3, len(items))
-                            locs[o7] = element
-                            continue
-                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
-                        o0, o1, o2, o3, o6 = arg
-                        if o0 is False:
-                            ins, cost = o1
+                            locs[o5] = r2
+                            ins, cost = o6
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        if o0 is not True:
-                            raise not_bool(o0)
-                        index = locs[o3]
-                        items = locs[o2].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        if type(element) not in PLAIN:
-                            share(element)
-                        locs[o6] = element
-                        continue
-                    if op < 38:
-                        if op >= 36:
-                            if op < 37:
-                                # IS_SOME
-                                tos = type(tos) is Some
+                        if op >= 26:
+                            if op < 27:
+                                # CONST LOAD MUL_INT CONST ADD_INT STORE
+                                o0, o1, o3, o5 = arg
+                                b = locs[o1]
+                                r = o0 * b if o0 < b else o0 * b
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                r2 = r + o3
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                locs[o5] = r2
                                 continue
-                            # NEXT SHARE STORE
-                            o0, o2 = arg
+                            # LT_INT
+                            a = st.pop()
+                            tos = a < tos
+                            continue
+                        if op < 23:
+                            # CALL/2
+                            value = st.pop()
+                            arguments = [value, tos]
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = arg
+                            ins = arg.entry
+                            fuel -= arg.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + arg.blank if arg.blank else arguments
+                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if op >= 25:
+                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
+                            o0, o1, o2, o3, o4, o5, o7 = arg
+                            r = locs[o2][o3] + locs[o4][o5]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o0][o1]
+                            if r >= 0 and o7 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = r % o7
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(r, o7)
+                            continue
+                        if op < 24:
+                            # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
+                            o0, o1, o2, o3, o5 = arg
                             for value in tos:
                                 break
                             else:
@@ -901,154 +870,274 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            if type(value) not in PLAIN:
-                                share(value)
-                            locs[o2] = value
-                            continue
-                        if op >= 35:
-                            # LOAD_OWN SWAP CALL_BUILTIN/2 POP
-                            o0, o2 = arg
-                            value = locs[o0]
+                            locs[o1] = value
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
                             try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = o2[0](value, tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = st.pop()
-                            continue
-                        if op >= 33:
-                            if op < 34:
-                                # NEW_CELL
-                                cells[arg] = Cell()
-                                continue
-                            # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
-                            o0, o1, o3, o4, o7 = arg
-                            locs[o0] = tos
-                            if not type(locs[o1]) is Ok:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            holder = locs[o4]
-                            ins, cost2 = o7
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if op >= 32:
-                            # IS_OK JUMP_UNLESS LOAD UNWRAP
-                            o1, o2 = arg
-                            if not type(tos) is Ok:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            holder = locs[o2]
-                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
-                            continue
-                        if op >= 31:
-                            # CONST MUL_INT OK RETURN
-                            r = tos * arg if tos < arg else tos * arg
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            value = Ok(r)
-                            ins, locs, cells, code = frames.pop()
-                            tos = value
-                            continue
-                        if op >= 30:
-                            # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] >= o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if not locs[o4] <= o5:
-                                ins, cost2 = o7
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if element is False:
+                                ins, cost2 = o5
                                 fuel -= cost2
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            if element is not True:
+                                raise not_bool(element)
                             continue
-                        # LOAD JOIN/1 CALL_METHOD/2
-                        o0, o2 = arg
-                        value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
-                        receiver = st.pop()
-                        entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
-                        value2 = entry(machine, task, receiver, o2, [tos, value])
-                        if value2 is SUSPENDED:
+                        # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
+                        o0, o2, o3 = arg
+                        r = tos + o0
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o2]
+                        try:
+                            if value.shared:
+                                locs[o2] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o3]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value.items[index] = r
+                        else:
+                            write_element(value, index, r)
+                        tos = st.pop()
+                        continue
+                    if op < 38:
+                        if op < 34:
+                            if op >= 33:
+                                # CALL_BUILTIN
+                                st.append(tos)
+                                args = st[len(st) - arg[1]:]
+                                del st[len(st) - arg[1]:]
+                                value = arg[0](*args)
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
+                                continue
+                            if op >= 32:
+                                # THROW
+                                target, cost, beneath, _, here = arg
+                                if beneath:
+                                    del st[len(st) - beneath:]
+                                if target is None:
+                                    ins, locs, cells, code = frames.pop()
+                                    tos = begun(tos, here)
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = thrown(tos, here)
+                                continue
+                            if op >= 31:
+                                # DUP IS JUMP_UNLESS
+                                o1, o2 = arg
+                                value = matches(tos, o1)
+                                if value is False:
+                                    ins, cost = o2
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                if value is not True:
+                                    raise not_bool(value)
+                                continue
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
+                            o0, o1, o3, o4, o5, o7, o9 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            index2 = locs[o5]
+                            items2 = locs[o4].items
+                            if index2 < 0:
+                                index_out_of_range(index2, len(items2))
+                            try:
+                                element2 = items2[index2]
+                            except IndexError:
+                                index_out_of_range(index2, len(items2))
+                            locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
+                            continue
+                        if op < 35:
+                            # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
+                            o0, o1, o3, o4, o6 = arg
+                            if not locs[o0] < o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            value = Ok(locs[o4])
+                            ins, cost2 = o6
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 36:
+                            # CONST LOAD GET_FIELD JOIN/3
+                            o0, o1, o2 = arg
+                            tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
+                            continue
+                        if op >= 37:
+                            # REM_INT
+                            a = st.pop()
+                            if a >= 0 and tos > 0:
+                                tos = a % tos
+                                continue
+                            tos = int_rem(a, tos)
+                            continue
+                        # CALL
+                        st.append(tos)
+                        args = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = args + arg.blank if arg.blank else args
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op < 40:
+                        if op < 39:
+                            # LOAD LOAD INDEX_ARRAY
+                            o0, o1 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            st.append(tos)
+                            tos = element
+                            continue
+                        # DROP
+                        st.append(tos)
+                        del st[len(st) - arg:]
+                        tos = st.pop()
+                        continue
+                    if op >= 55:
+                        if op < 57:
+                            if op < 56:
+                                # SET_ELEMENT
+                                value = st.pop()
+                                tos = with_element(tos, arg, value)
+                                continue
+                            # MUL_FLOAT
+                            a = st.pop()
+                            tos = a * 1.0 * tos
+                            continue
+                        if op < 58:
+                            # SET_MEMBER
+                            value = st.pop()
+                            store_member(tos, arg, value)
+                            tos = st.pop()
+                            continue
+                        # SUB_FLOAT
+                        a = st.pop()
+                        tos = a - tos + -0.0
+                        continue
+                    if op >= 51:
+                        if op < 53:
+                            if op < 52:
+                                # AGENT
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # DIV
+                            a = st.pop()
+                            tos = div(a, tos)
+                            continue
+                        if op < 54:
+                            # IS_ERR
+                            tos = type(tos) is Err
+                            continue
+                        # NE
+                        a = st.pop()
+                        tos = not equal(a, tos)
+                        continue
+                    if op >= 49:
+                        if op < 50:
+                            # GT
+                            a = st.pop()
+                            tos = greater(a, tos)
+                            continue
+                        # AWAIT_ALL
+                        st.append(tos)
+                        tasks = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.join(task, tasks)
+                        if value is SUSPENDED:
                             tos = st.pop()
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if type(value2) is Invoke:
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
+                        tos = value
+                        continue
+                    if op >= 45:
+                        if op < 47:
+                            if op < 46:
+                                # GET_ERROR
+                                tos = get_error_member(tos, arg)
+                                continue
+                            # CONCAT
+                            a = st.pop()
+                            tos = concat(a, tos)
+                            continue
+                        if op < 48:
+                            # PARSE_AS
+                            text = st.pop()
+                            result, holes = parse_as(text, tos, *arg)
+                            st.append(result)
+                            tos = holes
+                            continue
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op >= 44:
+                        # JUMP_UNLESS LOAD CONST
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
                             tos = st.pop()
                             continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
+                        if tos is not True:
+                            raise not_bool(tos)
+                        st.append(locs[o1])
+                        tos = o2
                         continue
-                    if op < 41:
-                        if op < 39:
-                            # GET_MEMBER LOAD GET_MEMBER SHARE
-                            o0, o1, o2 = arg
-                            value = get_member(tos, o0)
-                            value2 = get_member(locs[o1], o2)
-                            if type(value2) not in PLAIN:
-                                share(value2)
-                            st.append(value)
-                            tos = value2
+                    if op >= 42:
+                        if op < 43:
+                            # FALSE
+                            st.append(tos)
+                            tos = False
                             continue
-                        if op < 40:
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # INDEX
-                        object2 = st.pop()
-                        tos = read_index(object2, tos)
-                        continue
-                    if op < 43:
-                        if op < 42:
-                            # INDEX_ARRAY GET_FIELD
-                            array = st.pop()
-                            items = array.items
-                            if tos < 0:
-                                index_out_of_range(tos, len(items))
-                            try:
-                                element = items[tos]
-                            except IndexError:
-                                index_out_of_range(tos, len(items))
-                            tos = getattr(element, arg)
-                            continue
-                        # NIL
-                        st.append(tos)
-                        tos = None
-                        continue
-                    if op < 44:
-                        # NEXT STORE CONST LOAD CONST
-                        o0, o1, o2, o3, o4 = arg
+                        # NEXT STORE CONST
+                        o0, o1, o2 = arg
                         for value in tos:
                             break
                         else:
@@ -1060,111 +1149,44 @@ def run(machine, task):
                             continue
                         locs[o1] = value
                         st.append(tos)
-                        st.append(o2)
-                        st.append(locs[o3])
-                        tos = o4
+                        tos = o2
                         continue
-                    if op < 46:
-                        if op < 45:
-                            # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
-                            o0, o1, o3, o4, o7, o8, o11 = arg
-                            locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
+                    if op >= 41:
+                        # CONST REM_INT
+                        if tos >= 0 and arg > 0:
+                            tos = tos % arg
                             continue
-                        # CHECK
-                        tos = check(tos, arg)
+                        tos = int_rem(tos, arg)
                         continue
-                    if op < 47:
-                        # VARIANT
-                        st.append(tos)
-                        payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        tos = EnumValue(arg.decl, arg.variant, tuple(payload))
-                        continue
-                    if op < 48:
-                        # ASK
-                        payload = st.pop()
-                        channel = st.pop()
-                        machine.ask(task, channel, payload, tos)
+                    # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
+                    o0, o2, o3, o4, o6 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 49:
-                        # PRINT
-                        st.append(tos)
-                        values = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        machine.print(task, values, '')
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 52:
-                        if op < 50:
-                            # ERROR
-                            st.append(tos)
-                            fields = st[len(st) - arg.count:]
-                            del st[len(st) - arg.count:]
-                            tos = arg.make(fields)
-                            continue
-                        if op < 51:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
-                            tos = st.pop()
-                            continue
-                        # ERR_FROM
-                        failed = st.pop()
-                        tos = Err(tos, failed.way if type(failed) is Err else ())
                         continue
-                    if op >= 54:
-                        if op < 56:
-                            if op < 55:
-                                # MUL
-                                a = st.pop()
-                                tos = mul(a, tos)
-                                continue
-                            # MUL_FLOAT
-                            a = st.pop()
-                            tos = a * 1.0 * tos
-                            continue
-                        if op < 57:
-                            # SET_MEMBER
-                            value = st.pop()
-                            store_member(tos, arg, value)
-                            tos = st.pop()
-                            continue
-                        # SUB_FLOAT
-                        a = st.pop()
-                        tos = a - tos + -0.0
-                        continue
-                    if op < 53:
-                        # MCP
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    # CALL_INOUT
+                    if type(value) not in PLAIN:
+                        share(value)
+                    locs[o2] = value
+                    value2 = locs[o3]
+                    value3 = locs[o4]
+                    if type(value3) not in PLAIN:
+                        share(value3)
+                    value4 = locs[o6]
+                    if type(value4) not in PLAIN:
+                        share(value4)
                     st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    receiver = st.pop()
-                    call = exec_call_inout(machine, receiver, arg, args)
-                    callee = call.code
-                    arguments = call.arguments
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee
-                    ins = callee.entry
-                    fuel -= callee.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = arguments + callee.blank if callee.blank else arguments
-                    cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
-                    tos = st.pop()
+                    st.append(value2)
+                    st.append(value3)
+                    tos = value4
                     continue
                 if far:
-                    if op < 60:
-                        if op < 59:
+                    if op < 61:
+                        if op < 60:
                             # LOAD
                             st.append(tos)
                             tos = locs[arg]
@@ -1181,8 +1203,8 @@ def run(machine, task):
                             raise not_bool(tos)
                         tos = st.pop()
                         continue
-                    if op < 72:
-                        if op < 61:
+                    if op < 73:
+                        if op < 62:
                             # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
                             o0, o1, o2, o3, o4, o5, o6, o7 = arg
                             value = locs[o0]
@@ -1195,15 +1217,15 @@ def run(machine, task):
                             locs[o5] = locs[o3].payload[o4]
                             locs[o7] = locs[o6]
                             continue
-                        if op < 64:
-                            if op < 62:
+                        if op < 65:
+                            if op < 63:
                                 # CONST CONST
                                 o0, o1 = arg
                                 st.append(tos)
                                 st.append(o0)
                                 tos = o1
                                 continue
-                            if op < 63:
+                            if op < 64:
                                 # GET_ELEMENT STORE LOAD
                                 o0, o1, o2 = arg
                                 locs[o1] = tos[o0]
@@ -1222,8 +1244,8 @@ def run(machine, task):
                             st.append(tos)
                             tos = value
                             continue
-                        if op < 66:
-                            if op < 65:
+                        if op < 67:
+                            if op < 66:
                                 # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
                                 o0, o1, o3, o4, o7, o9 = arg
                                 if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
@@ -1240,25 +1262,26 @@ def run(machine, task):
                                 overflow('-')
                             locs[o3] = r
                             continue
-                        if op >= 70:
-                            if op < 71:
-                                # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
-                                o0, o1, o3, o4, o5, o7 = arg
-                                r = locs[o0] - locs[o1]
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('-')
-                                locs[o3] = r
-                                if locs[o4] == locs[o5]:
-                                    ins, cost = o7
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
+                        if op >= 71:
+                            if op < 72:
+                                # STORE LOAD GET_ELEMENT STORE LOAD STORE
+                                o0, o1, o2, o3, o4, o5 = arg
+                                locs[o0] = tos
+                                locs[o3] = locs[o1][o2]
+                                locs[o5] = locs[o4]
+                                tos = st.pop()
                                 continue
-                            # LOAD FAIL_MATCH
+                            # LOAD_OWN
                             value = locs[arg]
-                            raise Panic('P009', f'no arm matches {debug(value)}')
-                        if op >= 69:
+                            try:
+                                if value.shared:
+                                    locs[arg] = value = own(value)
+                            except AttributeError:
+                                pass
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op >= 70:
                             # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
                             o0, o1, o3, o4, o5, o7 = arg
                             if not locs[o0] != locs[o1]:
@@ -1272,7 +1295,7 @@ def run(machine, task):
                                 overflow('+')
                             locs[o7] = r
                             continue
-                        if op < 67:
+                        if op < 68:
                             # CONST LOAD JOIN/2 CALL_METHOD/2
                             o0, o1, o3 = arg
                             value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
@@ -1304,7 +1327,7 @@ def run(machine, task):
                                 fuel = machine.pay_debt(fuel)
                             tos = value2
                             continue
-                        if op < 68:
+                        if op < 69:
                             # LOAD CONST ADD_INT STORE
                             o0, o1, o3 = arg
                             r = locs[o0] + o1
@@ -1330,184 +1353,78 @@ def run(machine, task):
                             overflow('+')
                         locs[o7] = r
                         continue
-                    if op < 79:
-                        if op >= 78:
-                            # CALL_BUILTIN
-                            st.append(tos)
-                            args = st[len(st) - arg[1]:]
-                            del st[len(st) - arg[1]:]
-                            value = arg[0](*args)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
+                    if op < 77:
+                        if op < 75:
+                            if op < 74:
+                                # RANGE
+                                start = st.pop()
+                                tos = RangeValue.checked(start, tos, arg == 1)
+                                continue
+                            # LOAD CONST ADD_INT STORE LOAD STORE
+                            o0, o1, o3, o4, o5 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            locs[o5] = locs[o4]
                             continue
-                        if op >= 77:
-                            # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] < locs[o1]:
-                                ins, cost = o3
-                                fuel -= cost
+                        if op < 76:
+                            # CONST STORE
+                            o0, o1 = arg
+                            locs[o1] = o0
+                            continue
+                        # POP CONST
+                        tos = arg
+                        continue
+                    if op < 83:
+                        if op >= 81:
+                            if op < 82:
+                                # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
+                                o0, o1, o3, o4, o7 = arg
+                                locs[o0] = tos
+                                if not type(locs[o1]) is Ok:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                holder = locs[o4]
+                                ins, cost2 = o7
+                                fuel -= cost2
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            index = locs[o5]
-                            items = locs[o4].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            locs[o7] = element
+                            # IS_SOME
+                            tos = type(tos) is Some
                             continue
-                        if op >= 75:
-                            if op < 76:
-                                # HASHMAP
-                                st.append(tos)
-                                tos = arg
-                                continue
-                            # NEXT STORE CONST STORE CONST LOAD
-                            o0, o1, o2, o3, o4, o5 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
+                        if op < 78:
+                            # CALL_HOST
+                            st.append(tos)
+                            args = st[len(st) - arg.argc:]
+                            del st[len(st) - arg.argc:]
+                            machine.suspend(task, arg.effect, arg.prepare(*args))
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op >= 80:
+                            # IS_OK JUMP_UNLESS LOAD UNWRAP
+                            o1, o2 = arg
+                            if not type(tos) is Ok:
+                                ins, cost = o1
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            locs[o1] = value
-                            locs[o3] = o2
-                            st.append(tos)
-                            st.append(o4)
-                            tos = locs[o5]
+                            holder = locs[o2]
+                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
                             continue
-                        if op >= 74:
-                            # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
-                            o0, o1, o2, o5 = arg
-                            r = locs[o1] - locs[o2]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('-')
-                            if not locs[o0] == r:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 73:
-                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
-                            o0, o1, o2, o3, o4, o5, o7 = arg
-                            r = locs[o2][o3] + locs[o4][o5]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            value = locs[o0][o1]
-                            if r >= 0 and o7 > 0:
-                                st.append(tos)
-                                st.append(value)
-                                tos = r % o7
-                                continue
-                            st.append(tos)
-                            st.append(value)
-                            tos = int_rem(r, o7)
-                            continue
-                        # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
-                        o0, o1, o2, o3, o5 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        index = locs[o3]
-                        items = locs[o2].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        if element is False:
-                            ins, cost2 = o5
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if element is not True:
-                            raise not_bool(element)
-                        continue
-                    if op < 81:
-                        if op < 80:
-                            # SOME
-                            tos = Some(tos)
-                            continue
-                        # STRUCT
-                        st.append(tos)
-                        fields = st[len(st) - len(arg.decl.fields):]
-                        del st[len(st) - len(arg.decl.fields):]
-                        tos = arg.of(fields)
-                        continue
-                    if op < 82:
-                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        index = locs[o5]
-                        items = locs[o4].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        locs[o7] = element
-                        continue
-                    if op < 84:
-                        if op < 83:
-                            # DROP
-                            st.append(tos)
-                            del st[len(st) - arg:]
-                            tos = st.pop()
-                            continue
-                        # LOAD LOAD ADD_INT RETURN
-                        o0, o1 = arg
-                        r = locs[o0] + locs[o1]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = r
-                        continue
-                    if op < 85:
-                        # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
-                        o0, o1, o2, o3, o5, o6, o7 = arg
-                        locs[o1] = locs[o0]
-                        if not locs[o2] > o3:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        ins, cost2 = o7
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        st.append(tos)
-                        tos = o6
-                        continue
-                    if op < 87:
-                        if op < 86:
-                            # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
-                            o0, o1, o3, o5 = arg
+                        if op >= 79:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD
+                            o0, o1, o3 = arg
                             index = locs[o1]
                             items = locs[o0].items
                             if index < 0:
@@ -1516,62 +1433,181 @@ def run(machine, task):
                                 element = items[index]
                             except IndexError:
                                 index_out_of_range(index, len(items))
-                            r = element + o3
+                            st.append(tos)
+                            tos = getattr(element, o3)
+                            continue
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
+                        value2 = locs[o8]
+                        try:
+                            if value2.shared:
+                                locs[o8] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index2 = locs[o9]
+                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                            value3 = value2.items[index2]
+                        else:
+                            value3 = index_place(value2, index2)
+                        try:
+                            if value3.shared:
+                                value3 = own(value3)
+                                value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                        except AttributeError:
+                            pass
+                        if not isinstance(value3, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value3, o11, value)
+                        continue
+                    if op < 87:
+                        if op >= 86:
+                            # SET_FIELD
+                            value = st.pop()
+                            if not isinstance(tos, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(tos, arg, value)
+                            tos = st.pop()
+                            continue
+                        if op < 84:
+                            # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            value = locs[o5]
+                            try:
+                                if value.shared:
+                                    locs[o5] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index2 = locs[o6]
+                            if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
+                                value.items[index2] = element
+                            else:
+                                write_element(value, index2, element)
+                            continue
+                        if op < 85:
+                            # LOAD LOAD ADD_INT RETURN
+                            o0, o1 = arg
+                            r = locs[o0] + locs[o1]
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            locs[o5] = r
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = r
                             continue
-                        # GE_INT
-                        a = st.pop()
-                        tos = a >= tos
+                        # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
+                        o0, o1, o2, o3, o4, o6 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        a = locs[o3]
+                        r = a * o4 if a < o4 else a * o4
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        ins, cost2 = o6
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        st.append(tos)
+                        tos = r
                         continue
-                    if op < 89:
-                        if op < 88:
-                            # PIPELINE
+                    if op < 88:
+                        # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        locs[o0] = tos
+                        index = locs[o2]
+                        items = locs[o1].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
+                        tos = st.pop()
+                        continue
+                    if op >= 92:
+                        if op < 93:
+                            # SCHEMA
                             st.append(tos)
                             tos = arg
                             continue
-                        # GT
-                        a = st.pop()
-                        tos = greater(a, tos)
-                        continue
-                    if op < 91:
-                        if op < 90:
-                            # NONE
+                        if op < 94:
+                            # CELL_OWN
+                            cell = cells[arg]
+                            if getattr(cell.value, 'shared', False):
+                                cell.value = own(cell.value)
                             st.append(tos)
-                            tos = NONE_VALUE
+                            tos = cell.value
                             continue
-                        # AWAIT
-                        outcome = machine.await_value(task, tos)
-                        if outcome is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = outcome
+                        if op < 95:
+                            # MUL
+                            a = st.pop()
+                            tos = mul(a, tos)
+                            continue
+                        # SET_PART
+                        object2 = st.pop()
+                        value = st.pop()
+                        tos = store_index(object2, tos, value)
                         continue
-                    if op < 92:
-                        # WRAP
-                        tos = NONE_VALUE if tos is None else Some(tos)
+                    if op < 89:
+                        # TUPLE
+                        st.append(tos)
+                        items = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = tuple(items)
                         continue
-                    if op < 93:
-                        # POW
-                        a = st.pop()
-                        tos = power(a, tos)
+                    if op < 90:
+                        # VARIANT
+                        st.append(tos)
+                        payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(payload))
                         continue
-                    if op < 94:
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                    if op >= 91:
+                        # IS_VARIANT
+                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
-                    # CHECK_PAYLOAD
-                    tos = check(tos, arg, 'P415')
+                    # POP_TRY
+                    if type(tos) is Err:
+                        target, cost, beneath, _, here = arg
+                        if beneath:
+                            del st[len(st) - beneath:]
+                        if target is None:
+                            ins, locs, cells, code = frames.pop()
+                            way = tos.way + here
+                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = handled(tos, here)
+                        continue
+                    tos = st.pop()
                     continue
-                if op < 106:
-                    if op < 96:
+                if op < 108:
+                    if op < 97:
                         # POP JUMP
                         ins, cost = arg
                         fuel -= cost
@@ -1579,8 +1615,8 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         tos = st.pop()
                         continue
-                    if op < 99:
-                        if op < 97:
+                    if op < 100:
+                        if op < 98:
                             # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
                             o0, o2, o4 = arg
                             value = locs[o0]
@@ -1598,7 +1634,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             tos = st.pop()
                             continue
-                        if op < 98:
+                        if op < 99:
                             # POP
                             tos = st.pop()
                             continue
@@ -1606,9 +1642,22 @@ def run(machine, task):
                         st.append(tos)
                         tos = arg
                         continue
-                    if op < 102:
-                        if op >= 100:
-                            if op < 101:
+                    if op < 104:
+                        if op >= 103:
+                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            r = locs[o2] + o3
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op >= 101:
+                            if op < 102:
                                 # RETURN
                                 ins, locs, cells, code = frames.pop()
                                 continue
@@ -1656,20 +1705,7 @@ def run(machine, task):
                             fuel = machine.pay_debt(fuel)
                         tos = value2
                         continue
-                    if op < 103:
-                        # LOAD STORE LOAD CONST ADD_INT STORE JUMP
-                        o0, o1, o2, o3, o5, o6 = arg
-                        locs[o1] = locs[o0]
-                        r = locs[o2] + o3
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 104:
+                    if op < 105:
                         # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
                         o0, o1, o3, o4, o6 = arg
                         index = locs[o1]
@@ -1687,7 +1723,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 105:
+                    if op < 106:
                         # CALL/1
                         arguments = [tos]
                         if len(frames) >= limit:
@@ -1700,6 +1736,19 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         locs = arguments + arg.blank if arg.blank else arguments
                         cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op >= 107:
+                        # POP LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o4, o5 = arg
+                        r = locs[o1] + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o4] = r
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         tos = st.pop()
                         continue
                     # NEXT STORE LOAD CONST LOAD CONST REM_INT
@@ -1727,124 +1776,178 @@ def run(machine, task):
                     st.append(o3)
                     tos = int_rem(a, o5)
                     continue
-                if op < 108:
-                    if op < 107:
-                        # POP LOAD CONST ADD_INT STORE JUMP
-                        o1, o2, o4, o5 = arg
-                        r = locs[o1] + o2
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o4] = r
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    # STORE LOAD CONST
-                    o0, o1, o2 = arg
-                    locs[o0] = tos
-                    st.append(locs[o1])
-                    tos = o2
-                    continue
-                if op < 110:
+                if op < 111:
                     if op < 109:
-                        # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
-                        o0, o1, o3, o5, o7 = arg
-                        a = locs[o0]
-                        r = a * o1 if a < o1 else a * o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = r + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        if r2 >= 0 and o5 > 0:
-                            value = r2 % o5
-                        else:
-                            value = int_rem(r2, o5)
-                        locs[o7] = value
+                        # LOAD STORE LOAD LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o1] = locs[o0]
+                        st.append(tos)
+                        st.append(locs[o2])
+                        tos = locs[o3]
+                        continue
+                    if op < 110:
+                        # STORE LOAD_OWN
+                        o0, o1 = arg
+                        locs[o0] = tos
+                        value = locs[o1]
+                        try:
+                            if value.shared:
+                                locs[o1] = value = own(value)
+                        except AttributeError:
+                            pass
+                        tos = value
                         continue
                     # GET_ELEMENT
                     tos = tos[arg]
                     continue
                 if op < 113:
-                    if op < 111:
-                        # LOAD STORE LOAD
-                        o0, o1, o2 = arg
-                        locs[o1] = locs[o0]
-                        st.append(tos)
-                        tos = locs[o2]
-                        continue
                     if op < 112:
-                        # LT_INT
-                        a = st.pop()
-                        tos = a < tos
+                        # IS_ERR JUMP_UNLESS LOAD UNWRAP
+                        o1, o2 = arg
+                        if not type(tos) is Err:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        holder = locs[o2]
+                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
                         continue
-                    # MAP
-                    st.append(tos)
-                    entries = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Map.of(entries)
+                    # STORE LOAD GET_ELEMENT LOAD
+                    o0, o1, o2, o3 = arg
+                    locs[o0] = tos
+                    st.append(locs[o1][o2])
+                    tos = locs[o3]
+                    continue
+                if op < 114:
+                    # LOAD IS_VARIANT JUMP_UNLESS
+                    o0, o1, o2 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     continue
                 if op < 115:
-                    if op < 114:
-                        # CALL_HOST
-                        st.append(tos)
-                        args = st[len(st) - arg.argc:]
-                        del st[len(st) - arg.argc:]
-                        machine.suspend(task, arg.effect, arg.prepare(*args))
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # STORE_CELL
-                    cells[arg].value = tos
-                    tos = st.pop()
+                    # LOAD CONST REM_INT CONST EQ_INT RETURN
+                    o0, o1, o3 = arg
+                    a = locs[o0]
+                    if a >= 0 and o1 > 0:
+                        value = a % o1
+                    else:
+                        value = int_rem(a, o1)
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value == o3
                     continue
                 if op < 117:
                     if op < 116:
-                        # CALL_BUILTIN/2 POP
-                        value = st.pop()
-                        value2 = arg[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = st.pop()
-                        continue
-                    # ARRAY/2
-                    value = st.pop()
-                    tos = Array([value, tos])
-                    continue
-                if op < 119:
-                    if op < 118:
-                        # CONCAT__STORE
-                        a = st.pop()
-                        if (len(a) + len(tos)) * 4 > limits.surely:
-                            check_concat(a, tos)
-                        if locs[arg] is a:
-                            locs[arg] = None
-                        a += tos
-                        locs[arg] = a
-                        tos = st.pop()
-                        continue
-                    # REM_INT
-                    a = st.pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 121:
-                    if op < 120:
-                        # FIELD_OWN
-                        value = getattr(tos, arg)
+                        # LOAD_OWN LOAD CALL_BUILTIN/2
+                        o0, o1, o2 = arg
+                        value = locs[o0]
                         try:
                             if value.shared:
-                                value = own(value)
-                                setattr(tos, arg, value)
+                                locs[o0] = value = own(value)
                         except AttributeError:
                             pass
+                        value2 = o2[0](value, locs[o1])
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value2
+                        continue
+                    # LOAD LOAD LE_INT JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 128:
+                    if op < 130:
+                        if op < 129:
+                            # CAST
+                            tos = cast(tos, arg)
+                            continue
+                        # ERR_FROM
+                        failed = st.pop()
+                        tos = Err(tos, failed.way if type(failed) is Err else ())
+                        continue
+                    if op < 131:
+                        # MCP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 132:
+                        # TRY_CAST
+                        tos = try_cast(tos, arg)
+                        continue
+                    # SUB
+                    a = st.pop()
+                    tos = sub(a, tos)
+                    continue
+                if op >= 125:
+                    if op < 126:
+                        # PIPELINE
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 127:
+                        # NE_INT
+                        a = st.pop()
+                        tos = a != tos
+                        continue
+                    # LOAD_CELL
+                    st.append(tos)
+                    tos = cells[arg].value
+                    continue
+                if op >= 123:
+                    if op < 124:
+                        # LOAD RETURN
+                        value = locs[arg]
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
                         tos = value
                         continue
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                    o0, o1, o3, o4, o6 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
+                    continue
+                if op < 118:
+                    # NEW_CELL
+                    cells[arg] = Cell()
+                    continue
+                if op >= 122:
+                    # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
+                    o0, o1, o2, o3, o5, o6, o7 = arg
+                    locs[o1] = locs[o0]
+                    if not locs[o2] > o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    ins, cost2 = o7
+                    fuel -= cost2
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    st.append(tos)
+                    tos = o6
+                    continue
+                if op >= 121:
                     # LOAD LOAD LOAD
                     o0, o1, o2 = arg
                     st.append(tos)
@@ -1852,86 +1955,66 @@ def run(machine, task):
                     st.append(locs[o1])
                     tos = locs[o2]
                     continue
-                if op < 123:
-                    if op < 122:
-                        # DUP
-                        st.append(tos)
-                        continue
-                    # NEXT STORE CONST
-                    o0, o1, o2 = arg
-                    for value in tos:
-                        break
+                if op >= 120:
+                    # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
+                    o0, o1, o2, o3, o4 = arg
+                    locs[o1] = locs[o0]
+                    value = locs[o2]
+                    value2 = locs[o3]
+                    try:
+                        if value2.shared:
+                            locs[o3] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index = locs[o4]
+                    if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
+                        value2.items[index] = value
                     else:
-                        ins, cost = o0
+                        write_element(value2, index, value)
+                    continue
+                if op >= 119:
+                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                        tos = st.pop()
                         continue
-                    locs[o1] = value
-                    st.append(tos)
-                    tos = o2
+                    index = locs[o5]
+                    items = locs[o4].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o7] = element
                     continue
-                if op < 125:
-                    if op < 124:
-                        # JOIN
-                        st.append(tos)
-                        parts = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = join('', [part if type(part) is str else display(part) for part in parts])
-                        continue
-                    # INT_TO_FLOAT
-                    tos = float(tos) if type(tos) is int else tos
-                    continue
-                if op < 127:
-                    if op < 126:
-                        # NE_INT
-                        a = st.pop()
-                        tos = a != tos
-                        continue
-                    # START
-                    st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, args, cells)
-                    continue
-                if op < 129:
-                    if op < 128:
-                        # AGENT
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    # PARALLEL
-                    iterable = st.pop()
-                    value = machine.parallel(task, arg, cells, iterable, tos)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 130:
-                    # FAIL_LENGTH
-                    raise wrong_length(arg, tos)
-                if op < 131:
-                    # ASK_FOR
-                    payload = st.pop()
-                    channel = st.pop()
-                    machine.ask(task, channel, payload, tos, arg)
+                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
+                o0, o1, o2, o3, o4, o5, o7 = arg
+                locs[o0] = tos
+                value = locs[o1]
+                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # SET_PART
-                object2 = st.pop()
-                value = st.pop()
-                tos = store_index(object2, tos, value)
+                    continue
+                r = locs[o4] + locs[o5]
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                ins, cost2 = o7
+                fuel -= cost2
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                tos = r
                 continue
             if near:
                 if far is None:
-                    if op < 134:
-                        if op < 133:
+                    if op < 135:
+                        if op < 134:
                             # NEXT STORE
                             o0, o1 = arg
                             for value in tos:
@@ -1961,24 +2044,34 @@ def run(machine, task):
                         st.append(o2)
                         tos = o3
                         continue
-                    if op < 144:
-                        if op >= 141:
-                            if op < 142:
-                                # GT_INT
-                                a = st.pop()
-                                tos = a > tos
-                                continue
-                            if op < 143:
+                    if op < 146:
+                        if op >= 142:
+                            if op < 144:
+                                if op < 143:
+                                    # GT_INT
+                                    a = st.pop()
+                                    tos = a > tos
+                                    continue
                                 # SLIDE/1
                                 value = st.pop()
                                 continue
-                            # CONST RETURN
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = arg
+                            if op < 145:
+                                # CONST RETURN
+                                ins, locs, cells, code = frames.pop()
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # LOAD GET_ELEMENT STORE LOAD STORE JUMP
+                            o0, o1, o2, o3, o4, o5 = arg
+                            locs[o2] = locs[o0][o1]
+                            locs[o4] = locs[o3]
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if op >= 139:
-                            if op < 140:
+                        if op >= 140:
+                            if op < 141:
                                 # POP CONST CONST
                                 o1, o2 = arg
                                 st.append(o1)
@@ -2001,21 +2094,21 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 continue
                             continue
-                        if op < 135:
+                        if op < 136:
                             # LOAD LOAD
                             o0, o1 = arg
                             st.append(tos)
                             st.append(locs[o0])
                             tos = locs[o1]
                             continue
-                        if op >= 138:
+                        if op >= 139:
                             # ARRAY
                             st.append(tos)
                             items = st[len(st) - arg:]
                             del st[len(st) - arg:]
                             tos = Array(items)
                             continue
-                        if op < 136:
+                        if op < 137:
                             # CALL_METHOD/1
                             receiver = st.pop()
                             entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
@@ -2045,7 +2138,7 @@ def run(machine, task):
                                 fuel = machine.pay_debt(fuel)
                             tos = value
                             continue
-                        if op < 137:
+                        if op < 138:
                             # CALL_BUILTIN/1
                             value = arg[0](tos)
                             if debt:
@@ -2081,222 +2174,246 @@ def run(machine, task):
                         st.append(tos)
                         tos = value
                         continue
-                    if op < 147:
-                        if op < 145:
-                            # CLOSURE
-                            st.append(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        if op < 146:
-                            # LOAD_OWN
-                            value = locs[arg]
-                            try:
-                                if value.shared:
-                                    locs[arg] = value = own(value)
-                            except AttributeError:
-                                pass
+                    if op < 154:
+                        if op >= 152:
+                            if op < 153:
+                                # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
+                                o0, o1, o3, o4, o5, o7 = arg
+                                if not locs[o0] >= o1:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                if not locs[o4] <= o5:
+                                    ins, cost2 = o7
+                                    fuel -= cost2
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD OK RETURN
+                            value = Ok(locs[arg])
+                            ins, locs, cells, code = frames.pop()
                             st.append(tos)
                             tos = value
                             continue
-                        # TUPLE/2
-                        value = st.pop()
-                        tos = tuple([value, tos])
-                        continue
-                    if op < 149:
-                        if op < 148:
-                            # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            r = locs[o0] + locs[o1]
+                        if op >= 150:
+                            if op < 151:
+                                # DROP/1
+                                tos = st.pop()
+                                continue
+                            # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
+                            o0, o1, o3 = arg
+                            a = locs[o0]
+                            b = cells[o1].value
+                            r = a * b if a < b else a * b
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o3] = r
-                            r2 = locs[o4] + locs[o5]
+                                overflow('*')
+                            r2 = r + o3
                             if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                                 overflow('+')
-                            locs[o7] = r2
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = r2
                             continue
-                        # MEMORY
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 152:
-                        if op < 150:
-                            # UNWRAP
-                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                            continue
-                        if op < 151:
-                            # EQ
-                            a = st.pop()
-                            tos = equal(a, tos)
-                            continue
-                        # DUP IS JUMP_UNLESS
-                        o1, o2 = arg
-                        value = matches(tos, o1)
-                        if value is False:
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if value is not True:
-                            raise not_bool(value)
-                        continue
-                    if op >= 163:
-                        if op < 165:
-                            if op < 164:
-                                # LOAD_CELL
+                        if op >= 148:
+                            if op < 149:
+                                # LOAD STORE LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = locs[o0]
                                 st.append(tos)
-                                tos = cells[arg].value
+                                tos = locs[o2]
                                 continue
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        if op < 166:
-                            # SCHEMA
+                            # MEMORY
                             st.append(tos)
                             tos = arg
                             continue
-                        if op < 167:
-                            # NE
-                            a = st.pop()
-                            tos = not equal(a, tos)
+                        if op >= 147:
+                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if not element > locs[o3]:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             continue
-                        if op < 168:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
+                        # CALL_METHOD/0
+                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                        value = entry(machine, task, tos, arg, [])
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
                             continue
-                        # SUB
-                        a = st.pop()
-                        tos = sub(a, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value
                         continue
-                    if op >= 161:
-                        if op < 162:
-                            # PARSE_AS
-                            text = st.pop()
-                            result, holes = parse_as(text, tos, *arg)
-                            st.append(result)
-                            tos = holes
+                    if op < 156:
+                        if op < 155:
+                            # SOME
+                            tos = Some(tos)
                             continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
-                    if op >= 160:
-                        # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                        o0, o1, o2, o4, o5, o7 = arg
-                        locs[o0] = tos
-                        index = locs[o2]
-                        items = locs[o1].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
+                        # CONCAT__STORE
+                        a = st.pop()
+                        if (len(a) + len(tos)) * 4 > limits.surely:
+                            check_concat(a, tos)
+                        if locs[arg] is a:
+                            locs[arg] = None
+                        a += tos
+                        locs[arg] = a
                         tos = st.pop()
                         continue
+                    if op >= 169:
+                        if op < 170:
+                            # PRINTLN
+                            st.append(tos)
+                            values = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            machine.print(task, values, '\n')
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # SWAP
+                        a = st.pop()
+                        st.append(tos)
+                        tos = a
+                        continue
+                    if op >= 165:
+                        if op < 166:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        if op < 167:
+                            # WRAP
+                            tos = NONE_VALUE if tos is None else Some(tos)
+                            continue
+                        if op < 168:
+                            # TOOL
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # ASK_FOR
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos, arg)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op >= 162:
+                        if op < 163:
+                            # SLIDE
+                            del st[len(st) - arg:]
+                            continue
+                        if op < 164:
+                            # LEDGER
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # PRINT
+                        st.append(tos)
+                        values = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        machine.print(task, values, '')
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
                     if op >= 159:
-                        # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
-                        o0, o1, o2, o5, o7 = arg
-                        r = locs[o1] + o2
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        items = locs[o0].items
-                        if r < 0:
-                            index_out_of_range(r, len(items))
-                        try:
-                            element = items[r]
-                        except IndexError:
-                            index_out_of_range(r, len(items))
-                        r2 = element + o5
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o7] = r2
+                        if op < 160:
+                            # INDEX
+                            object2 = st.pop()
+                            tos = read_index(object2, tos)
+                            continue
+                        if op < 161:
+                            # NIL
+                            st.append(tos)
+                            tos = None
+                            continue
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o8, o11 = arg
+                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
                         continue
                     if op >= 157:
                         if op < 158:
-                            # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
-                            o0, o1, o2 = arg
-                            value = locs[o0]
-                            a = cells[o1].value
-                            if a >= 0 and o2 > 0:
-                                value2 = a // o2
-                            else:
-                                value2 = int_div(a, o2)
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = value > value2
-                            continue
-                        # SUB_INT
-                        a = st.pop()
-                        r = a - tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('-')
-                    if op >= 155:
-                        if op < 156:
-                            # JOIN/2
-                            value = st.pop()
-                            tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
-                            continue
-                        # JUMP_IF
-                        if tos is True:
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            # JUMP_IF
+                            if tos is True:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not False:
+                                raise not_bool(tos)
                             tos = st.pop()
                             continue
-                        if tos is not False:
-                            raise not_bool(tos)
-                        tos = st.pop()
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
                         continue
-                    if op < 153:
-                        # LOAD LOAD LE_INT JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 154:
-                        # CONST LOAD GET_FIELD JOIN/3
-                        o0, o1, o2 = arg
-                        tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
-                        continue
-                    # CALL_VALUE
-                    st.append(tos)
-                    args = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    callee = st.pop()
-                    if type(callee) is not Closure or callee.function.argc != arg:
-                        raise bad_call(callee, arg)
-                    callee2 = callee.function
-                    captured = callee.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee2
-                    ins = callee2.entry
-                    fuel -= callee2.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = args + callee2.blank if callee2.blank else args
-                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    # LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o1, o3 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o1]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value2 = value.items[index]
+                    else:
+                        value2 = index_place(value, index)
+                    try:
+                        if value2.shared:
+                            value2 = own(value2)
+                            value.items[index if type(value) is Array else key_of(index)] = value2
+                    except AttributeError:
+                        pass
+                    if not isinstance(value2, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value2, o3, tos)
                     tos = st.pop()
                     continue
                 if far:
-                    if op < 213:
-                        if op >= 211:
-                            if op < 212:
+                    if op < 215:
+                        if op >= 213:
+                            if op < 214:
                                 # GET_FIELD
                                 tos = getattr(tos, arg)
                                 continue
@@ -2314,7 +2431,7 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 continue
                             continue
-                        if op >= 210:
+                        if op >= 212:
                             # NEXT SHARE STORE LOAD
                             o0, o2, o3 = arg
                             for value in tos:
@@ -2332,8 +2449,8 @@ def run(machine, task):
                             st.append(tos)
                             tos = locs[o3]
                             continue
-                        if op >= 208:
-                            if op < 209:
+                        if op >= 210:
+                            if op < 211:
                                 # LOAD LOAD LT_INT JUMP_UNLESS
                                 o0, o1, o3 = arg
                                 if not locs[o0] < locs[o1]:
@@ -2359,7 +2476,7 @@ def run(machine, task):
                             st.append(o2)
                             tos = locs[o3]
                             continue
-                        if op >= 207:
+                        if op >= 209:
                             # FILL JUMP
                             hole = st.pop()
                             fill(hole, tos)
@@ -2411,8 +2528,8 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         tos = handled(missing, here2)
                         continue
-                    if op < 216:
-                        if op < 214:
+                    if op < 217:
+                        if op < 216:
                             # ADD_INT RETURN
                             a = st.pop()
                             r = a + tos
@@ -2421,186 +2538,130 @@ def run(machine, task):
                             ins, locs, cells, code = frames.pop()
                             tos = r
                             continue
-                        if op < 215:
-                            # GET_MEMBER
-                            tos = get_member(tos, arg)
-                            continue
-                        # LOAD GET_ELEMENT STORE LOAD STORE JUMP
-                        o0, o1, o2, o3, o4, o5 = arg
-                        locs[o2] = locs[o0][o1]
-                        locs[o4] = locs[o3]
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        # GET_MEMBER
+                        tos = get_member(tos, arg)
                         continue
-                    if op < 224:
-                        if op < 217:
-                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if not element > locs[o3]:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 218:
-                            # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
-                            o0, o1, o2, o5 = arg
-                            r = locs[o1] + locs[o2]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            if locs[o0] == r:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 219:
-                            # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
-                            o0, o1, o2, o5, o6 = arg
-                            a = locs[o1]
-                            b = locs[o2]
-                            r = a * b if a < b else a * b
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            r2 = locs[o0] + r
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            locs[o5] = r2
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                    if op < 223:
                         if op < 220:
-                            # LOAD CONST REM_INT CONST EQ_INT RETURN
-                            o0, o1, o3 = arg
-                            a = locs[o0]
-                            if a >= 0 and o1 > 0:
-                                value = a % o1
-                            else:
-                                value = int_rem(a, o1)
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = value == o3
-                            continue
-                        if op < 221:
-                            # LOAD_OWN LOAD CALL_BUILTIN/2
+                            if op >= 218:
+                                if op < 219:
+                                    # ARRAY/2 EMIT
+                                    value = st.pop()
+                                    value2 = Array([value, tos])
+                                    channel = st.pop()
+                                    machine.emit(task, channel, value2)
+                                    tos = st.pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                # TUPLE/2
+                                value = st.pop()
+                                tos = tuple([value, tos])
+                                continue
+                            # CONST CONST CALL_METHOD/1
                             o0, o1, o2 = arg
-                            value = locs[o0]
-                            try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = o2[0](value, locs[o1])
+                            entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
+                            value = entry(machine, task, o0, o2, [o1])
+                            if value is SUSPENDED:
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                continue
                             if debt:
                                 fuel = machine.pay_debt(fuel)
                             st.append(tos)
-                            tos = value2
+                            tos = value
+                            continue
+                        if op < 221:
+                            # LOAD LOAD DIV_INT LOAD LOAD REM_INT
+                            o0, o1, o3, o4 = arg
+                            a = locs[o0]
+                            b = locs[o1]
+                            if a >= 0 and b > 0:
+                                value = a // b
+                            else:
+                                value = int_div(a, b)
+                            a2 = locs[o3]
+                            b2 = locs[o4]
+                            if a2 >= 0 and b2 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = a2 % b2
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(a2, b2)
                             continue
                         if op < 222:
-                            # LOAD CONST SUB_INT STORE JUMP
-                            o0, o1, o3, o4 = arg
-                            r = locs[o0] - o1
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('-')
-                            locs[o3] = r
-                            ins, cost = o4
-                            fuel -= cost
+                            # UNWRAP
+                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                            continue
+                        # LOAD JOIN/1 CALL_METHOD/2
+                        o0, o2 = arg
+                        value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
+                        receiver = st.pop()
+                        entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
+                        value2 = entry(machine, task, receiver, o2, [tos, value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
                             continue
-                        if op < 223:
-                            # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
-                            o0, o1, o3, o4, o6 = arg
-                            if not locs[o0] < o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            value = Ok(locs[o4])
-                            ins, cost2 = o6
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            st.append(tos)
-                            tos = value
-                            continue
-                        # CALL
-                        st.append(tos)
-                        args = st[len(st) - arg.argc:]
-                        del st[len(st) - arg.argc:]
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = arg
-                        ins = arg.entry
-                        fuel -= arg.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = args + arg.blank if arg.blank else args
-                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                        tos = st.pop()
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
                         continue
                     if op < 225:
-                        # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        r = locs[o0] + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        r2 = locs[o4] - o5
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('-')
-                        locs[o7] = r2
-                        continue
-                    if op >= 230:
-                        if op < 232:
-                            if op < 231:
-                                # CAST
-                                tos = cast(tos, arg)
-                                continue
-                            # LE_INT
-                            a = st.pop()
-                            tos = a <= tos
-                            continue
-                        if op < 233:
-                            # NEG_INT
-                            tos = negate(tos)
-                            continue
-                        if op < 234:
-                            # REM
-                            a = st.pop()
-                            tos = rem(a, tos)
-                            continue
-                        # SWAP
-                        a = st.pop()
-                        st.append(tos)
-                        tos = a
-                        continue
-                    if op < 227:
-                        if op >= 226:
-                            # LOAD RETURN
-                            value = locs[arg]
+                        if op < 224:
+                            # CONST MUL_INT OK RETURN
+                            r = tos * arg if tos < arg else tos * arg
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            value = Ok(r)
                             ins, locs, cells, code = frames.pop()
-                            st.append(tos)
                             tos = value
                             continue
-                        # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
-                        o0, o2, o3, o4, o6 = arg
+                        # ARRAY/2
+                        value = st.pop()
+                        tos = Array([value, tos])
+                        continue
+                    if op < 227:
+                        if op < 226:
+                            # OK
+                            tos = Ok(tos)
+                            continue
+                        # NEXT SHARE STORE
+                        o0, o2 = arg
                         for value in tos:
                             break
                         else:
@@ -2613,51 +2674,106 @@ def run(machine, task):
                         if type(value) not in PLAIN:
                             share(value)
                         locs[o2] = value
-                        value2 = locs[o3]
-                        value3 = locs[o4]
-                        if type(value3) not in PLAIN:
-                            share(value3)
-                        value4 = locs[o6]
-                        if type(value4) not in PLAIN:
-                            share(value4)
-                        st.append(tos)
-                        st.append(value2)
-                        st.append(value3)
-                        tos = value4
-                        continue
-                    if op < 228:
-                        # JOIN/1
-                        tos = join('', [part if type(part) is str else display(part) for part in [tos]])
                         continue
                     if op < 229:
-                        # SLIDE
-                        del st[len(st) - arg:]
-                        continue
-                    # POP_TRY
-                    if type(tos) is Err:
-                        target, cost, beneath, _, here = arg
-                        if beneath:
-                            del st[len(st) - beneath:]
-                        if target is None:
+                        if op < 228:
+                            # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            a = cells[o1].value
+                            if a >= 0 and o2 > 0:
+                                value2 = a // o2
+                            else:
+                                value2 = int_div(a, o2)
                             ins, locs, cells, code = frames.pop()
-                            way = tos.way + here
-                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                            st.append(tos)
+                            tos = value > value2
                             continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = handled(tos, here)
+                        # SUB_INT
+                        a = st.pop()
+                        r = a - tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('-')
+                    if op < 230:
+                        # NEXT STORE CONST LOAD CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(o2)
+                        st.append(locs[o3])
+                        tos = o4
                         continue
-                    tos = st.pop()
-                    continue
-                if op < 238:
+                    if op < 231:
+                        # INDEX_OWN
+                        object2 = st.pop()
+                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                            value = object2.items[tos]
+                        else:
+                            value = index_place(object2, tos)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 233:
+                        if op < 232:
+                            # ADD_FLOAT
+                            a = st.pop()
+                            tos = a + tos + -0.0
+                            continue
+                        # ERROR
+                        st.append(tos)
+                        fields = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(fields)
+                        continue
+                    if op < 234:
+                        # PARALLEL
+                        iterable = st.pop()
+                        value = machine.parallel(task, arg, cells, iterable, tos)
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 235:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
                     if op < 236:
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    # NEG
+                    tos = negate(tos)
+                    continue
+                if op < 240:
+                    if op < 238:
                         # STORE
                         locs[arg] = tos
                         tos = st.pop()
                         continue
-                    if op < 237:
+                    if op < 239:
                         # STORE JUMP
                         o0, o1 = arg
                         locs[o0] = tos
@@ -2675,8 +2791,8 @@ def run(machine, task):
                         tos = r
                         continue
                     overflow('-')
-                if op < 241:
-                    if op < 239:
+                if op < 243:
+                    if op < 241:
                         # LOAD CONST NE_INT JUMP_UNLESS
                         o0, o1, o3 = arg
                         if not locs[o0] != o1:
@@ -2686,7 +2802,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 240:
+                    if op < 242:
                         # LOAD GET_FIELD
                         o0, o1 = arg
                         st.append(tos)
@@ -2696,22 +2812,8 @@ def run(machine, task):
                     o0, o1, o3, o5, o7 = arg
                     locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
                     continue
-                if op < 248:
-                    if op >= 246:
-                        if op < 247:
-                            # LOAD CONST ADD_INT STORE LOAD STORE
-                            o0, o1, o3, o4, o5 = arg
-                            r = locs[o0] + o1
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o3] = r
-                            locs[o5] = locs[o4]
-                            continue
-                        # CONST STORE
-                        o0, o1 = arg
-                        locs[o1] = o0
-                        continue
-                    if op < 242:
+                if op < 250:
+                    if op < 244:
                         # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
                         o0, o1, o2, o4, o5 = arg
                         r = getattr(locs[o0], o1) + o2
@@ -2727,8 +2829,8 @@ def run(machine, task):
                             raise Panic('P007', 'expected a struct in a field assignment')
                         setattr(value, o5, r)
                         continue
-                    if op < 244:
-                        if op < 243:
+                    if op < 246:
+                        if op < 245:
                             # MUL_INT
                             a = st.pop()
                             r = a * tos if a < tos else a * tos
@@ -2745,146 +2847,197 @@ def run(machine, task):
                         st.append(tos)
                         tos = o0
                         continue
-                    if op >= 245:
-                        # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
+                    if op >= 249:
+                        # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        r = locs[o0] + locs[o1]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        r2 = locs[o4] + locs[o5]
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r2
+                        continue
+                    if op < 247:
+                        # CONST ARRAY/1 CALL_METHOD/1
+                        o0, o2 = arg
+                        value = Array([o0])
+                        entry = o2.cache.get(type(tos)) or method_entry(machine, tos, o2)
+                        value2 = entry(machine, task, tos, o2, [value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 248:
+                        # INDEX_ARRAY
+                        array = st.pop()
+                        items = array.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(items))
                         try:
-                            element = items[index]
+                            element = items[tos]
                         except IndexError:
-                            index_out_of_range(index, len(items))
-                        if not element < locs[o3]:
-                            ins, cost = o5
+                            index_out_of_range(tos, len(items))
+                        tos = element
+                        continue
+                    # CALL_VALUE/1
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    arguments = [tos]
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee2.blank if callee2.blank else arguments
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if op < 253:
+                    if op < 251:
+                        # HASHMAP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 252:
+                        # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] == o1:
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        r = locs[o4] + o5
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r
                         continue
-                    # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
-                    o0, o2, o3 = arg
-                    value = join('', [part if type(part) is str else display(part) for part in [tos, locs[o0]]])
-                    value2 = o2[0](value)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    receiver = st.pop()
-                    entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
-                    value3 = entry(machine, task, receiver, o3, [value2])
-                    if value3 is SUSPENDED:
+                    # EQ_INT
+                    a = st.pop()
+                    tos = a == tos
+                    continue
+                if op < 256:
+                    if op >= 254:
+                        if op < 255:
+                            # STRUCT
+                            st.append(tos)
+                            fields = st[len(st) - len(arg.decl.fields):]
+                            del st[len(st) - len(arg.decl.fields):]
+                            tos = arg.of(fields)
+                            continue
+                        # MODEL
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # CALL_VALUE
+                    st.append(tos)
+                    args = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = args + callee2.blank if callee2.blank else args
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if op < 258:
+                    if op < 257:
+                        # LOAD_CELL CONST ADD_INT STORE_CELL
+                        o0, o1, o3 = arg
+                        r = cells[o0].value + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        cells[o3].value = r
+                        continue
+                    # CONST SUB_INT
+                    r = tos - arg
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
+                if op < 259:
+                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
+                    o0, o1, o2, o5, o7 = arg
+                    r = locs[o1] + o2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    items = locs[o0].items
+                    if r < 0:
+                        index_out_of_range(r, len(items))
+                    try:
+                        element = items[r]
+                    except IndexError:
+                        index_out_of_range(r, len(items))
+                    r2 = element + o5
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r2
+                    continue
+                if op < 261:
+                    if op < 260:
+                        # GE_INT
+                        a = st.pop()
+                        tos = a >= tos
+                        continue
+                    # ERR
+                    tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                    continue
+                if op < 262:
+                    # NONE
+                    st.append(tos)
+                    tos = NONE_VALUE
+                    continue
+                if op < 263:
+                    # AWAIT
+                    outcome = machine.await_value(task, tos)
+                    if outcome is SUSPENDED:
                         tos = st.pop()
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if type(value3) is Invoke:
-                        callee = value3.code
-                        arguments = value3.arguments
-                        captured = value3.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee
-                        ins = callee.entry
-                        fuel -= callee.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee.blank if callee.blank else arguments
-                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value3
+                    tos = outcome
                     continue
-                if op < 252:
-                    if op < 249:
-                        # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
-                        o1, o2, o3, o5, o6 = arg
-                        a = st.pop()
-                        r = a + tos
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o1] = r
-                        r2 = locs[o2] + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r2
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op >= 251:
-                        # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
-                        o0, o1, o3, o4, o5, o7 = arg
-                        a = locs[o0]
-                        if a >= 0 and o1 > 0:
-                            value = a % o1
-                        else:
-                            value = int_rem(a, o1)
-                        locs[o3] = value
-                        if not locs[o4] == o5:
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 250:
-                        # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        if not element <= o3:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
-                    o0, o1, o3, o4, o5, o7, o9 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    index2 = locs[o5]
-                    items2 = locs[o4].items
-                    if index2 < 0:
-                        index_out_of_range(index2, len(items2))
-                    try:
-                        element2 = items2[index2]
-                    except IndexError:
-                        index_out_of_range(index2, len(items2))
-                    locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
-                    continue
-                if op >= 260:
-                    if op < 261:
-                        # ADD
-                        a = st.pop()
-                        tos = add(a, tos)
-                        continue
-                    if op < 262:
-                        # CELL_OWN
-                        cell = cells[arg]
-                        if getattr(cell.value, 'shared', False):
-                            cell.value = own(cell.value)
-                        st.append(tos)
-                        tos = cell.value
-                        continue
-                    if op < 263:
+                if op >= 264:
+                    if op < 265:
                         # IS_NIL
                         tos = tos is None
                         continue
@@ -2893,124 +3046,29 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op >= 258:
-                    if op < 259:
-                        # ERR
-                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                        continue
-                    # AWAIT_ALL
-                    st.append(tos)
-                    tasks = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.join(task, tasks)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op >= 256:
-                    if op < 257:
-                        # JUMP_UNLESS LOAD CONST
-                        o0, o1, o2 = arg
-                        if tos is False:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        st.append(locs[o1])
-                        tos = o2
-                        continue
-                    # TUPLE
-                    st.append(tos)
-                    items = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = tuple(items)
-                    continue
-                if op >= 255:
-                    # FALSE
-                    st.append(tos)
-                    tos = False
-                    continue
-                if op < 253:
-                    # LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                    o0, o1, o3 = arg
-                    value = locs[o0]
-                    try:
-                        if value.shared:
-                            locs[o0] = value = own(value)
-                    except AttributeError:
-                        pass
-                    index = locs[o1]
-                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                        value2 = value.items[index]
-                    else:
-                        value2 = index_place(value, index)
-                    try:
-                        if value2.shared:
-                            value2 = own(value2)
-                            value.items[index if type(value) is Array else key_of(index)] = value2
-                    except AttributeError:
-                        pass
-                    if not isinstance(value2, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value2, o3, tos)
-                    tos = st.pop()
-                    continue
-                if op < 254:
-                    # LOAD LOAD INDEX_ARRAY
-                    o0, o1 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    st.append(tos)
-                    tos = element
-                    continue
-                # CALL_METHOD
+                # CALL_INOUT
                 st.append(tos)
                 args = st[len(st) - arg.argc:]
                 del st[len(st) - arg.argc:]
                 receiver = st.pop()
-                entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                value = entry(machine, task, receiver, arg, args)
-                if value is SUSPENDED:
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if type(value) is Invoke:
-                    callee = value.code
-                    arguments = value.arguments
-                    captured = value.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee
-                    ins = callee.entry
-                    fuel -= callee.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = arguments + callee.blank if callee.blank else arguments
-                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                    tos = st.pop()
-                    continue
-                if debt:
-                    fuel = machine.pay_debt(fuel)
-                tos = value
+                call = exec_call_inout(machine, receiver, arg, args)
+                callee = call.code
+                arguments = call.arguments
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = callee
+                ins = callee.entry
+                fuel -= callee.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = arguments + callee.blank if callee.blank else arguments
+                cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
+                tos = st.pop()
                 continue
             if far is None:
-                if op < 171:
-                    if op < 170:
+                if op < 173:
+                    if op < 172:
                         # EMIT
                         channel = st.pop()
                         machine.emit(task, channel, tos)
@@ -3032,10 +3090,10 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         continue
                     continue
-                if op < 181:
-                    if op < 175:
-                        if op >= 173:
-                            if op < 174:
+                if op < 183:
+                    if op < 177:
+                        if op >= 175:
+                            if op < 176:
                                 # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
                                 o0, o1, o3, o5, o7 = arg
                                 r = locs[o0] + locs[o1]
@@ -3058,7 +3116,7 @@ def run(machine, task):
                             st.append(o1)
                             tos = locs[o2]
                             continue
-                        if op < 172:
+                        if op < 174:
                             # NEXT STORE LOAD
                             o0, o1, o2 = arg
                             for value in tos:
@@ -3108,8 +3166,8 @@ def run(machine, task):
                             overflow('+')
                         locs[o11] = r2
                         continue
-                    if op < 177:
-                        if op < 176:
+                    if op < 179:
+                        if op < 178:
                             # LOAD_OWN SWAP CALL_BUILTIN/2
                             o0, o2 = arg
                             value = locs[o0]
@@ -3127,7 +3185,7 @@ def run(machine, task):
                         o0, o1, o3, o4, o7, o9 = arg
                         locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
                         continue
-                    if op >= 180:
+                    if op >= 182:
                         # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
                         o0, o1, o3, o5, o7 = arg
                         index = locs[o1]
@@ -3148,7 +3206,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op >= 179:
+                    if op >= 181:
                         # NEXT SHARE
                         for value in tos:
                             break
@@ -3164,7 +3222,7 @@ def run(machine, task):
                         st.append(tos)
                         tos = value
                         continue
-                    if op >= 178:
+                    if op >= 180:
                         # JUMP_UNLESS LOAD JUMP
                         o0, o1, o2 = arg
                         if tos is False:
@@ -3207,185 +3265,228 @@ def run(machine, task):
                         raise Panic('P007', 'expected a struct in a field assignment')
                     setattr(value3, o9, r2)
                     continue
-                if op < 189:
-                    if op >= 186:
-                        if op < 187:
-                            # DROP/1
-                            tos = st.pop()
-                            continue
-                        if op < 188:
-                            # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] == o1:
-                                ins, cost = o3
+                if op < 191:
+                    if op < 185:
+                        if op < 184:
+                            # CONST EQ_INT JUMP_UNLESS
+                            o0, o2 = arg
+                            if not tos == o0:
+                                ins, cost = o2
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            r = locs[o4] + o5
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o7] = r
+                            tos = st.pop()
                             continue
-                        # EQ_INT
-                        a = st.pop()
-                        tos = a == tos
+                        # STORE LOAD CONST
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        st.append(locs[o1])
+                        tos = o2
                         continue
-                    if op < 183:
-                        if op < 182:
-                            # LOAD STORE LOAD LOAD
-                            o0, o1, o2, o3 = arg
-                            locs[o1] = locs[o0]
-                            st.append(tos)
-                            st.append(locs[o2])
-                            tos = locs[o3]
-                            continue
-                        # INDEX_ARRAY
-                        array = st.pop()
-                        items = array.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(items))
-                        try:
-                            element = items[tos]
-                        except IndexError:
-                            index_out_of_range(tos, len(items))
-                        tos = element
-                        continue
-                    if op < 184:
-                        # LOAD_OWN CALL_BUILTIN/2
-                        o0, o1 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o1[0](tos, value)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op >= 185:
-                        # CONST LOAD MUL_INT CONST ADD_INT STORE
-                        o0, o1, o3, o5 = arg
-                        b = locs[o1]
-                        r = o0 * b if o0 < b else o0 * b
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = r + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r2
-                        continue
-                    # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
-                    o0, o2, o3 = arg
-                    r = tos + o0
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    value = locs[o2]
-                    try:
-                        if value.shared:
-                            locs[o2] = value = own(value)
-                    except AttributeError:
-                        pass
-                    index = locs[o3]
-                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                        value.items[index] = r
-                    else:
-                        write_element(value, index, r)
-                    tos = st.pop()
-                    continue
-                if op < 193:
-                    if op < 191:
+                    if op >= 189:
                         if op < 190:
-                            # THROW
-                            target, cost, beneath, _, here = arg
-                            if beneath:
-                                del st[len(st) - beneath:]
-                            if target is None:
-                                ins, locs, cells, code = frames.pop()
-                                tos = begun(tos, here)
+                            # NEXT STORE CONST STORE CONST LOAD
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            ins = target
+                            locs[o1] = value
+                            locs[o3] = o2
+                            st.append(tos)
+                            st.append(o4)
+                            tos = locs[o5]
+                            continue
+                        # STORE_CELL
+                        cells[arg].value = tos
+                        tos = st.pop()
+                        continue
+                    if op < 186:
+                        # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not element < locs[o3]:
+                            ins, cost = o5
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            tos = thrown(tos, here)
                             continue
-                        # IS_ERROR
-                        tos = arg.matches(tos)
                         continue
-                    if op < 192:
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    # MODEL
-                    st.append(tos)
-                    tos = arg
-                    continue
-                if op < 196:
-                    if op < 194:
-                        # LENGTH
-                        tos = length(tos)
-                        continue
-                    if op < 195:
-                        # LOAD_CELL CONST ADD_INT STORE_CELL
-                        o0, o1, o3 = arg
-                        r = cells[o0].value + o1
+                    if op < 187:
+                        # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
+                        o0, o1, o2, o5 = arg
+                        r = locs[o1] + locs[o2]
                         if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                             overflow('+')
-                        cells[o3].value = r
+                        if locs[o0] == r:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         continue
-                    # CONST SUB_INT
-                    r = tos - arg
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
+                    if op < 188:
+                        # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
+                        o0, o1, o2, o5, o6 = arg
+                        a = locs[o1]
+                        b = locs[o2]
+                        r = a * b if a < b else a * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    overflow('-')
+                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if not element >= o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 193:
+                    if op < 192:
+                        # LOAD CONST SUB_INT STORE JUMP
+                        o0, o1, o3, o4 = arg
+                        r = locs[o0] - o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        locs[o3] = r
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # CALL_BUILTIN/2 POP
+                    value = st.pop()
+                    value2 = arg[0](value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = st.pop()
+                    continue
+                if op < 194:
+                    # LOAD IS_VARIANT JUMP_UNLESS LOAD
+                    o0, o1, o2, o3 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    st.append(tos)
+                    tos = locs[o3]
+                    continue
+                if op < 196:
+                    if op < 195:
+                        # SET_INDEX
+                        object2 = st.pop()
+                        value = st.pop()
+                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                            object2.items[tos] = value
+                        else:
+                            write_element(object2, tos, value)
+                        tos = st.pop()
+                        continue
+                    # LENGTH
+                    tos = length(tos)
+                    continue
+                if op < 197:
+                    # GET_MEMBER LOAD GET_MEMBER SHARE
+                    o0, o1, o2 = arg
+                    value = get_member(tos, o0)
+                    value2 = get_member(locs[o1], o2)
+                    if type(value2) not in PLAIN:
+                        share(value2)
+                    st.append(value)
+                    tos = value2
+                    continue
                 if op < 198:
-                    if op < 197:
+                    # INDEX_ARRAY GET_FIELD
+                    array = st.pop()
+                    items = array.items
+                    if tos < 0:
+                        index_out_of_range(tos, len(items))
+                    try:
+                        element = items[tos]
+                    except IndexError:
+                        index_out_of_range(tos, len(items))
+                    tos = getattr(element, arg)
+                    continue
+                if op < 201:
+                    if op < 199:
                         # JOIN/3
                         value = st.pop()
                         value2 = st.pop()
                         tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
                         continue
-                    # GET_ERROR
-                    tos = get_error_member(tos, arg)
-                    continue
-                if op < 199:
-                    # INDEX_OWN
-                    object2 = st.pop()
-                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                        value = object2.items[tos]
-                    else:
-                        value = index_place(object2, tos)
-                    try:
-                        if value.shared:
-                            value = own(value)
-                            object2.items[tos if type(object2) is Array else key_of(tos)] = value
-                    except AttributeError:
-                        pass
-                    tos = value
-                    continue
-                if op < 201:
                     if op < 200:
-                        # GE
-                        a = st.pop()
-                        tos = greater_equal(a, tos)
+                        # LOAD CONST CONST
+                        o0, o1, o2 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        st.append(o1)
+                        tos = o2
                         continue
-                    # TRUE
-                    st.append(tos)
-                    tos = True
+                    # CHECK
+                    tos = check(tos, arg)
                     continue
                 if op < 203:
                     if op < 202:
-                        # DIV_INT
-                        a = st.pop()
-                        if a >= 0 and tos > 0:
-                            tos = a // tos
-                            continue
-                        tos = int_div(a, tos)
+                        # ASK
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # START
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, args, cells)
+                    continue
+                if op < 205:
+                    if op < 204:
+                        # CONFIGURE
+                        machine.configure(arg, tos)
+                        tos = st.pop()
                         continue
+                    # LE_INT
+                    a = st.pop()
+                    tos = a <= tos
+                    continue
+                if op < 206:
                     # RACE
                     st.append(tos)
                     tasks = st[len(st) - arg:]
@@ -3398,27 +3499,17 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                if op < 204:
-                    # SET_ELEMENT
-                    value = st.pop()
-                    tos = with_element(tos, arg, value)
+                if op < 207:
+                    # CHANGES_SELF
+                    tos = changes_self(machine, tos, arg)
                     continue
-                if op < 205:
-                    # PRINTLN
-                    st.append(tos)
-                    values = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    machine.print(task, values, '\n')
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # NEG
-                tos = negate(tos)
+                # REM
+                a = st.pop()
+                tos = rem(a, tos)
                 continue
             if far:
-                if op < 266:
-                    if op < 265:
+                if op < 268:
+                    if op < 267:
                         # STORE LOAD
                         o0, o1 = arg
                         locs[o0] = tos
@@ -3431,7 +3522,7 @@ def run(machine, task):
                     st.append(tos)
                     tos = value
                     continue
-                if op < 267:
+                if op < 269:
                     # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
                     o0, o1, o3, o4 = arg
                     if not locs[o0] < o1:
@@ -3445,7 +3536,7 @@ def run(machine, task):
                     st.append(tos)
                     tos = value
                     continue
-                if op < 268:
+                if op < 270:
                     # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
                     o0, o1, o2, o3, o5 = arg
                     for value in tos:
@@ -3468,8 +3559,8 @@ def run(machine, task):
                         index_out_of_range(index, len(items))
                     locs[o5] = element
                     continue
-                if op < 270:
-                    if op < 269:
+                if op < 272:
+                    if op < 271:
                         # NEXT STORE LOAD CONST
                         o0, o1, o2, o3 = arg
                         for value in tos:
@@ -3495,8 +3586,8 @@ def run(machine, task):
                         continue
                     tos = st.pop()
                     continue
-                if op < 273:
-                    if op < 271:
+                if op < 275:
+                    if op < 273:
                         # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
                         o0, o1, o2, o4 = arg
                         if not getattr(locs[o0], o1) > o2:
@@ -3506,7 +3597,7 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 272:
+                    if op < 274:
                         # STORE CONST LOAD GET_FIELD
                         o0, o1, o2, o3 = arg
                         locs[o0] = tos
@@ -3516,161 +3607,111 @@ def run(machine, task):
                     # ITERATE
                     tos = iterate(tos, machine)
                     continue
-                if op < 275:
-                    if op < 274:
-                        # CONST EQ_INT JUMP_UNLESS
-                        o0, o2 = arg
-                        if not tos == o0:
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
+                if op < 281:
+                    if op < 278:
+                        if op < 276:
+                            # CONST CALL_METHOD/1
+                            o0, o1 = arg
+                            entry = o1.cache.get(type(tos)) or method_entry(machine, tos, o1)
+                            value = entry(machine, task, tos, o1, [o0])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
                             continue
-                        tos = st.pop()
-                        continue
-                    # ARRAY/2 EMIT
-                    value = st.pop()
-                    value2 = Array([value, tos])
-                    channel = st.pop()
-                    machine.emit(task, channel, value2)
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 277:
-                    if op < 276:
-                        # IS_ERR JUMP_UNLESS LOAD UNWRAP
-                        o1, o2 = arg
-                        if not type(tos) is Err:
+                        if op < 277:
+                            # LOAD FAIL_MATCH
+                            value = locs[arg]
+                            raise Panic('P009', f'no arm matches {debug(value)}')
+                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
+                        o0, o1, o2, o3, o6 = arg
+                        if o0 is False:
                             ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            tos = st.pop()
                             continue
-                        holder = locs[o2]
-                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                        if o0 is not True:
+                            raise not_bool(o0)
+                        index = locs[o3]
+                        items = locs[o2].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if type(element) not in PLAIN:
+                            share(element)
+                        locs[o6] = element
                         continue
-                    # STORE LOAD GET_ELEMENT LOAD
-                    o0, o1, o2, o3 = arg
-                    locs[o0] = tos
-                    st.append(locs[o1][o2])
-                    tos = locs[o3]
-                    continue
-                if op >= 289:
-                    if op < 290:
-                        # DIV
-                        a = st.pop()
-                        tos = div(a, tos)
+                    if op < 279:
+                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
+                        o0, o1, o2, o4, o7 = arg
+                        value = locs[o0]
+                        a = locs[o1]
+                        if a >= 0 and o2 > 0:
+                            value2 = a // o2
+                        else:
+                            value2 = int_div(a, o2)
+                        if value2 >= 0 and o4 > 0:
+                            value3 = value2 % o4
+                        else:
+                            value3 = int_rem(value2, o4)
+                        items = value.items
+                        if value3 < 0:
+                            index_out_of_range(value3, len(items))
+                        try:
+                            element = items[value3]
+                        except IndexError:
+                            index_out_of_range(value3, len(items))
+                        locs[o7] = element
                         continue
-                    if op < 291:
-                        # TOOL
+                    if op < 280:
+                        # MAP
                         st.append(tos)
-                        tos = arg
+                        entries = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Map.of(entries)
                         continue
-                    if op < 292:
-                        # LT
-                        a = st.pop()
-                        tos = less(a, tos)
-                        continue
-                    # LE
-                    a = st.pop()
-                    tos = less_equal(a, tos)
-                    continue
-                if op >= 286:
-                    if op < 287:
-                        # CONCAT
-                        a = st.pop()
-                        tos = concat(a, tos)
-                        continue
-                    if op < 288:
-                        # ADD_FLOAT
-                        a = st.pop()
-                        tos = a + tos + -0.0
-                        continue
-                    # SETTLE
-                    outcome = machine.settle(task, tos, len(frames))
-                    if outcome is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = outcome
-                    continue
-                if op >= 283:
-                    if op < 284:
-                        # CONST REM_INT
-                        if tos >= 0 and arg > 0:
-                            tos = tos % arg
-                            continue
-                        tos = int_rem(tos, arg)
-                        continue
-                    if op < 285:
-                        # SET_FIELD
-                        value = st.pop()
-                        if not isinstance(tos, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(tos, arg, value)
-                        tos = st.pop()
-                        continue
-                    # LOAD CONST CONST
-                    o0, o1, o2 = arg
-                    st.append(tos)
-                    st.append(locs[o0])
-                    st.append(o1)
-                    tos = o2
-                    continue
-                if op < 278:
-                    # JUMP_UNLESS LOAD_OWN LOAD SHARE
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    value = locs[o1]
-                    try:
-                        if value.shared:
-                            locs[o1] = value = own(value)
-                    except AttributeError:
-                        pass
-                    value2 = locs[o2]
-                    if type(value2) not in PLAIN:
-                        share(value2)
-                    st.append(value)
-                    tos = value2
-                    continue
-                if op < 280:
-                    if op >= 279:
-                        # LOAD OK RETURN
-                        value = Ok(locs[arg])
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = value
-                        continue
-                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
+                    # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o2, o3, o4, o7, o8, o10 = arg
+                    index = locs[o0]
+                    items = tos.items
                     if index < 0:
                         index_out_of_range(index, len(items))
                     try:
                         element = items[index]
                     except IndexError:
                         index_out_of_range(index, len(items))
-                    value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
-                    value2 = locs[o8]
+                    value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
+                    value2 = locs[o7]
                     try:
                         if value2.shared:
-                            locs[o8] = value2 = own(value2)
+                            locs[o7] = value2 = own(value2)
                     except AttributeError:
                         pass
-                    index2 = locs[o9]
+                    index2 = locs[o8]
                     if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
                         value3 = value2.items[index2]
                     else:
@@ -3683,63 +3724,126 @@ def run(machine, task):
                         pass
                     if not isinstance(value3, Struct):
                         raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value3, o11, value)
-                    continue
-                if op < 281:
-                    # LOAD IS_VARIANT JUMP_UNLESS LOAD
-                    o0, o1, o2, o3 = arg
-                    value = locs[o0]
-                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    st.append(tos)
-                    tos = locs[o3]
-                    continue
-                if op < 282:
-                    # SET_INDEX
-                    object2 = st.pop()
-                    value = st.pop()
-                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                        object2.items[tos] = value
-                    else:
-                        write_element(object2, tos, value)
+                    setattr(value3, o10, value)
                     tos = st.pop()
                     continue
-                # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
-                o0, o1, o2, o3, o5, o6 = arg
-                locs[o1] = locs[o0]
-                index = locs[o3]
-                items = locs[o2].items
-                if index < 0:
-                    index_out_of_range(index, len(items))
-                try:
-                    element = items[index]
-                except IndexError:
-                    index_out_of_range(index, len(items))
-                value = locs[o5]
-                try:
-                    if value.shared:
-                        locs[o5] = value = own(value)
-                except AttributeError:
-                    pass
-                index2 = locs[o6]
-                if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
-                    value.items[index2] = element
-                else:
-                    write_element(value, index2, element)
-                continue
-            if op < 296:
+                if op < 283:
+                    if op < 282:
+                        # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] < locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        index = locs[o5]
+                        items = locs[o4].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = element
+                        continue
+                    # IS_ERROR
+                    tos = arg.matches(tos)
+                    continue
+                if op < 285:
+                    if op < 284:
+                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
+                        o0, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    # JOIN/2
+                    value = st.pop()
+                    tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
+                    continue
+                if op < 287:
+                    if op < 286:
+                        # IS
+                        tos = matches(tos, arg)
+                        continue
+                    # DUP
+                    st.append(tos)
+                    continue
+                if op < 288:
+                    # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    r = element + o3
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o5] = r
+                    continue
+                if op < 290:
+                    if op < 289:
+                        # JOIN
+                        st.append(tos)
+                        parts = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = join('', [part if type(part) is str else display(part) for part in parts])
+                        continue
+                    # GE
+                    a = st.pop()
+                    tos = greater_equal(a, tos)
+                    continue
+                if op < 291:
+                    # SETTLE
+                    outcome = machine.settle(task, tos, len(frames))
+                    if outcome is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = outcome
+                    continue
+                if op < 292:
+                    # DIV_INT
+                    a = st.pop()
+                    if a >= 0 and tos > 0:
+                        tos = a // tos
+                        continue
+                    tos = int_div(a, tos)
+                    continue
+                if op < 293:
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
                 if op < 294:
+                    # LT
+                    a = st.pop()
+                    tos = less(a, tos)
+                    continue
+                # LE
+                a = st.pop()
+                tos = less_equal(a, tos)
+                continue
+            if op < 298:
+                if op < 296:
                     # LOAD CONST
                     o0, o1 = arg
                     st.append(tos)
                     st.append(locs[o0])
                     tos = o1
                     continue
-                if op < 295:
+                if op < 297:
                     # CALL_BUILTIN/2
                     value = st.pop()
                     value2 = arg[0](value, tos)
@@ -3753,31 +3857,27 @@ def run(machine, task):
                 st.append(o0)
                 tos = locs[o1]
                 continue
-            if op < 300:
-                if op >= 298:
-                    if op < 299:
-                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
-                        o0, o1, o3, o4, o5 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o5] = locs[o4]
+            if op < 303:
+                if op >= 301:
+                    if op < 302:
+                        # CLOSURE
+                        st.append(tos)
+                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    # STORE LOAD_OWN
+                    # LOAD_OWN CALL_BUILTIN/2
                     o0, o1 = arg
-                    locs[o0] = tos
-                    value = locs[o1]
+                    value = locs[o0]
                     try:
                         if value.shared:
-                            locs[o1] = value = own(value)
+                            locs[o0] = value = own(value)
                     except AttributeError:
                         pass
-                    tos = value
+                    value2 = o1[0](tos, value)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
                     continue
-                if op < 297:
+                if op < 299:
                     # STORE LOAD IS_NIL JUMP_IF
                     o0, o1, o3 = arg
                     locs[o0] = tos
@@ -3789,6 +3889,17 @@ def run(machine, task):
                         tos = st.pop()
                         continue
                     tos = st.pop()
+                    continue
+                if op >= 300:
+                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
+                    o0, o1, o3, o4, o5 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o5] = locs[o4]
                     continue
                 # CALL_BUILTIN/1 CALL_METHOD/1
                 o0, o1 = arg
@@ -3824,169 +3935,151 @@ def run(machine, task):
                 tos = value2
                 continue
             if op < 304:
-                if op >= 303:
-                    # LOAD LOAD INDEX_ARRAY GET_FIELD
-                    o0, o1, o3 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    st.append(tos)
-                    tos = getattr(element, o3)
-                    continue
-                if op < 301:
-                    # CALL_VALUE/1
-                    callee = st.pop()
-                    if type(callee) is not Closure or callee.function.argc != arg:
-                        raise bad_call(callee, arg)
-                    callee2 = callee.function
-                    arguments = [tos]
-                    captured = callee.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee2
-                    ins = callee2.entry
-                    fuel -= callee2.cost
+                # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
+                o0, o1, o2, o5 = arg
+                r = locs[o1] - locs[o2]
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('-')
+                if not locs[o0] == r:
+                    ins, cost = o5
+                    fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
-                    locs = arguments + callee2.blank if callee2.blank else arguments
-                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    continue
+                continue
+            if op < 305:
+                # JUMP_UNLESS LOAD_OWN LOAD SHARE
+                o0, o1, o2 = arg
+                if tos is False:
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     tos = st.pop()
                     continue
-                if op < 302:
-                    # POP CONST
-                    tos = arg
-                    continue
-                # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                o0, o2, o3, o4, o7, o8, o10 = arg
-                index = locs[o0]
-                items = tos.items
+                if tos is not True:
+                    raise not_bool(tos)
+                value = locs[o1]
+                try:
+                    if value.shared:
+                        locs[o1] = value = own(value)
+                except AttributeError:
+                    pass
+                value2 = locs[o2]
+                if type(value2) not in PLAIN:
+                    share(value2)
+                st.append(value)
+                tos = value2
+                continue
+            if op < 306:
+                # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
+                o0, o1, o3, o5 = arg
+                index = locs[o1]
+                items = locs[o0].items
                 if index < 0:
                     index_out_of_range(index, len(items))
                 try:
                     element = items[index]
                 except IndexError:
                     index_out_of_range(index, len(items))
-                value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
-                value2 = locs[o7]
-                try:
-                    if value2.shared:
-                        locs[o7] = value2 = own(value2)
-                except AttributeError:
-                    pass
-                index2 = locs[o8]
-                if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
-                    value3 = value2.items[index2]
-                else:
-                    value3 = index_place(value2, index2)
-                try:
-                    if value3.shared:
-                        value3 = own(value3)
-                        value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
-                except AttributeError:
-                    pass
-                if not isinstance(value3, Struct):
-                    raise Panic('P007', 'expected a struct in a field assignment')
-                setattr(value3, o10, value)
-                tos = st.pop()
-                continue
-            if op < 306:
-                if op >= 305:
-                    # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
-                    o0, o1, o2, o3, o4 = arg
-                    locs[o1] = locs[o0]
-                    value = locs[o2]
-                    value2 = locs[o3]
-                    try:
-                        if value2.shared:
-                            locs[o3] = value2 = own(value2)
-                    except AttributeError:
-                        pass
-                    index = locs[o4]
-                    if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
-                        value2.items[index] = value
-                    else:
-                        write_element(value2, index, value)
-                    continue
-                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
-                o0, o1, o2, o3, o4, o5, o7 = arg
-                locs[o0] = tos
-                value = locs[o1]
-                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
-                    ins, cost = o3
+                if not element <= o3:
+                    ins, cost = o5
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
-                    tos = st.pop()
                     continue
-                r = locs[o4] + locs[o5]
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('+')
-                ins, cost2 = o7
-                fuel -= cost2
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                tos = r
+                continue
+            if op < 307:
+                # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
+                o0, o1, o3, o4, o5, o7 = arg
+                a = locs[o0]
+                if a >= 0 and o1 > 0:
+                    value = a % o1
+                else:
+                    value = int_rem(a, o1)
+                locs[o3] = value
+                if not locs[o4] == o5:
+                    ins, cost = o7
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
                 continue
             if op < 308:
-                if op >= 307:
-                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                    o0, o1, o3, o4, o6 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
-                    continue
-                # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
-                o0, o1, o2, o3, o4, o6 = arg
-                value = locs[o0]
-                if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                    ins, cost = o2
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                a = locs[o3]
-                r = a * o4 if a < o4 else a * o4
+                # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
+                o0, o1, o3, o4, o5, o7 = arg
+                r = locs[o0] + o1
                 if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('*')
-                ins, cost2 = o6
-                fuel -= cost2
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                st.append(tos)
-                tos = r
-                continue
-            if op < 309:
-                # LEDGER
-                st.append(tos)
-                tos = arg
+                    overflow('+')
+                locs[o3] = r
+                r2 = locs[o4] - o5
+                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                    overflow('-')
+                locs[o7] = r2
                 continue
             if op < 310:
-                # IS_VARIANT
-                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                if op >= 309:
+                    # JOIN/1
+                    tos = join('', [part if type(part) is str else display(part) for part in [tos]])
+                    continue
+                # CALL_METHOD
+                st.append(tos)
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                receiver = st.pop()
+                entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                value = entry(machine, task, receiver, arg, args)
+                if value is SUSPENDED:
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if type(value) is Invoke:
+                    callee = value.code
+                    arguments = value.arguments
+                    captured = value.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                tos = value
                 continue
             if op < 312:
                 if op < 311:
-                    # IS_ERR
-                    tos = type(tos) is Err
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
                     continue
-                # TRY_CAST
-                tos = try_cast(tos, arg)
+                # TRUE
+                st.append(tos)
+                tos = True
                 continue
-            if op < 316:
-                if op >= 314:
-                    if op < 315:
+            if op < 313:
+                # ADD
+                a = st.pop()
+                tos = add(a, tos)
+                continue
+            if op < 315:
+                if op < 314:
+                    # POW
+                    a = st.pop()
+                    tos = power(a, tos)
+                    continue
+                # CHECK_PAYLOAD
+                tos = check(tos, arg, 'P415')
+                continue
+            if op < 319:
+                if op >= 317:
+                    if op < 318:
                         # FILL
                         hole = st.pop()
                         fill(hole, tos)
@@ -3998,7 +4091,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op >= 313:
+                if op >= 316:
                     # FAIL_MATCH
                     raise Panic('P009', f'no arm matches {debug(tos)}')
                 # ENTER
@@ -4020,22 +4113,22 @@ def run(machine, task):
                 ins, locs, cells, code = frames.pop()
                 tos = outcome[0]
                 continue
-            if op < 318:
-                if op < 317:
+            if op < 321:
+                if op < 320:
                     # IS_ABSENT
                     tos = tos is None or tos is NONE_VALUE
                     continue
                 # IS_OK
                 tos = type(tos) is Ok
                 continue
-            if op < 319:
+            if op < 322:
                 # LINK
                 ins = arg.home.link(arg)
                 fuel -= arg.cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
                 continue
-            if op >= 320:
+            if op >= 323:
                 # RETURN_RESULT
                 if type(tos) is Err:
                     marked(tos, arg)
