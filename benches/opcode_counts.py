@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""How often each opcode runs over benches/programs: `benches/opcode_counts.py [--pairs N] [--weights] [--apart] [NAME ...]`.
+"""How often each opcode runs over benches/programs: `benches/opcode_counts.py [--pairs N] [--apart] [NAME ...]`.
 
-`--weights` prints WEIGHTS for tools/loop_weights.py, in parts per ten thousand, each program counting alike; `--pairs` the
-commonest neighbours, the candidates for fused instructions; `--apart` counts a fused instruction as the opcodes it is made of.
-Counts with a copy of the generated loop that notes each instruction.
+`--pairs` shows the commonest neighbours; `--apart` counts a run of opcodes that one node stands for as its opcodes. Counts with a
+copy of the generated loop that notes each instruction.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from concerto.vm.interp import machine  # noqa: E402
 from benches import pairs  # noqa: E402
 
 FETCH = "            op, arg, ins, near, far = ins\n"
-FUSED_SEPARATOR = "__"  # in the names tools/gen_loop.py gives fused instructions
-NAMES = {number: name for name, number in loop.NUMBERS.items()}
+OPCODES = {number: (name,) for name, number in loop.NUMBERS.items()} | {row[0]: run for run, row in loop.FUSED.items()}
 
 
 def counting_loop(seen: list[int]) -> Any:
@@ -37,7 +35,7 @@ def counting_loop(seen: list[int]) -> Any:
     if text.count(FETCH) != 1:
         raise SystemExit(f"{file}: the line that fetches an instruction is not found")
     namespace = {"__name__": loop.__name__, "__package__": loop.__package__}
-    exec(compile(text.replace(FETCH, FETCH + "            note(op)\n"), str(file), "exec"), namespace)
+    exec(compile(text.replace(FETCH, FETCH.rstrip() + "; note(op)\n"), str(file), "exec"), namespace)
     namespace["note"] = seen.append
     return namespace["run"]
 
@@ -60,8 +58,8 @@ def trace(name: str, apart: bool = False) -> list[str]:
     with counted() as seen:
         program.run()
     if apart:
-        return [opcode for number in seen for opcode in NAMES[number].split(FUSED_SEPARATOR)]
-    return [NAMES[number] for number in seen]
+        return [opcode.partition("/")[0] for number in seen for opcode in OPCODES[number]]
+    return [" ".join(OPCODES[number]) for number in seen]
 
 
 def frequencies(names: list[str], apart: bool = False) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
@@ -78,29 +76,13 @@ def frequencies(names: list[str], apart: bool = False) -> tuple[dict[str, float]
     return dict(single.most_common()), dict(double.most_common())
 
 
-def weights(single: dict[str, float]) -> str:
-    """As tools/loop_weights.py holds them; what runs about once in ten thousand or less weighs 1 there and is left out."""
-    entries = [f'"{name}": {round(parts * 10)},' for name, parts in single.items() if round(parts * 10) > 1]
-    lines, line = [], "   "
-    for entry in entries:
-        if len(line) + len(entry) + 1 > 124:
-            lines.append(line)
-            line = "   "
-        line += " " + entry
-    return "\n".join(["WEIGHTS = {", *lines, line, "}  # fmt: skip"])
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="How often each opcode runs over benches/programs.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default all")
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="show the N commonest pairs of neighbours too")
-    parser.add_argument("--weights", action="store_true", help="print WEIGHTS for tools/loop_weights.py")
     parser.add_argument("--apart", action="store_true", help="count fused instructions as their opcodes")
     options = parser.parse_args()
     single, double = frequencies(options.names or pairs.names(), options.apart)
-    if options.weights:
-        print(weights(single))
-        return 0
     for name, parts in single.items():
         print(f"{parts:7.1f}  {name}")
     for (first, second), parts in list(double.items())[: options.pairs]:

@@ -1,360 +1,501 @@
-"""Bodies for runs of opcodes that one node stands for, made from what each opcode does to a stack of expressions.
+"""The lines of the loop for a run of opcodes, made from the functions that say what each of them does.
 
-What a run pushes and takes again never reaches the operand stack: a push and a pop cost more than the dispatch that a run saves.
-Reads of locals and fields wait until somebody needs them, and are made before the next write. A conditional jump leaves in the
-middle, with the stack as it is there. Where an opcode fails that is not the last which may, `ins` is set back to the node behind
-it, so that a panic has its position. Hands on `composed`. Must not know: which runs there are.
+The functions are put behind one another, with a stack of expressions between them: what a run pushes and takes again never
+reaches the operand stack, since a push and a pop cost more than the dispatch that a run saves. Reads of locals and fields wait
+until somebody needs them, and are made before the next write. Where an opcode moves to another instruction, the run is left, with
+the operand stack as it is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import copy
+from collections.abc import Callable, Mapping
 
-COMPARISONS = {"LT_INT": "<", "LE_INT": "<=", "GT_INT": ">", "GE_INT": ">=", "EQ_INT": "==", "NE_INT": "!="}
-CHECKED = {"ADD_INT": "+", "SUB_INT": "-", "MUL_INT": "*"}
-# the sign, and the form for operands of which neither is a Float for certain: it gives one or fails (vm/interp/ops.py)
-FLOATS = {"ADD_FLOAT": ("+", "{} + {} + -0.0"), "SUB_FLOAT": ("-", "{} - {} + -0.0"), "MUL_FLOAT": ("*", "{} * 1.0 * {}")}
-DIVISIONS = {"DIV_INT": ("//", "int_div"), "REM_INT": ("%", "int_rem")}
-KINDS = {"IS_SOME": "Some", "IS_OK": "Ok", "IS_ERR": "Err"}
-WITHOUT_OPERAND = {
-    *COMPARISONS, *CHECKED, *FLOATS, *DIVISIONS, *KINDS, "POP", "DUP", "SWAP", "NOT", "IS_NIL", "IS_ABSENT", "UNWRAP",
-    "SHARE", "INDEX_ARRAY", "INDEX_OWN", "SET_INDEX", "OK", "SOME", "RETURN",
+from concerto.vm.bytecode import operands as k
+from concerto.vm.bytecode.opcodes import BY_NAME, Opcode
+from loop_tree import Line
+
+NOT_PUSHED, SLICE_ENDS = "NOTHING", "SUSPENDED"  # what a function of the template returns beside values
+# of the loop's variables (vm/interp/template.py), those that have another name in the loop
+RENAMED = {"stack": "st"}
+FROM_CONTEXT = {"locals_": "locs", "cells": "cells", "machine": "machine"}
+LOOP_NAMES = {
+    "machine", "task", "ins", "locs", "cells", "code", "st", "tos", "frames", "limit", "debt", "fuel", "arg", "op", "near", "far",
+    "error", "back",
 }  # fmt: skip
-LAST = ("JUMP", "RETURN")
+# Calls that neither write anything nor fail, so that they may wait
+HARMLESS = {"type", "len", "isinstance", "getattr"}
+MAY_WAIT = (
+    ast.Name, ast.Constant, ast.Subscript, ast.Attribute, ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Tuple,
+    ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+)  # fmt: skip
+READS = (ast.Subscript, ast.Attribute, ast.Call)
 
 
-class Value:
-    """`text` of an expression; `late`: it reads what a write may change; `truth`: it is a Bool for certain; `plain`: a name;
-    `number`, `floating`: it is a number, or a Float, whatever the image says of types."""
+class Meaning:
+    """What one opcode does: the values it takes, deepest first, and its function."""
+
+    def __init__(self, name: str, function: ast.FunctionDef) -> None:
+        self.name = name
+        self.row: Opcode | None = BY_NAME.get(name)
+        self.function = function
+        self.parameters = [a.arg for a in function.args.args]
+        context = (*FROM_CONTEXT, "operand", "loop")
+        self.takes = [p for p in self.parameters if p not in context]
+        self.context = [p for p in self.parameters if p in context]
+        self.group = next((p for p in self.takes if self.row is not None and f"{p}*" in self.row.pops), None)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the parameters are the left side of the picture, then what else there is."""
+        takes = self.takes if self.row is None else [p.rstrip("*") for p in self.row.pops]
+        return self.parameters == [*takes, *self.context]
+
+    def needs_operand(self, count: str) -> bool:
+        """`count`: the size of its group, "" where only the operand says it."""
+        return "operand" in self.context or (self.group is not None and not count)
+
+
+def is_truth(value: ast.expr) -> bool:
+    """Whether an expression gives a Bool for certain."""
+    if isinstance(value, ast.BoolOp):
+        return all(map(is_truth, value.values))
+    return isinstance(value, ast.Compare) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
+
+
+def is_plain(value: ast.expr) -> bool:
+    return isinstance(value, (ast.Name, ast.Constant))
+
+
+def is_read(value: ast.expr) -> bool:
+    """Whether it depends on what a write may change."""
+    return any(isinstance(node, READS) for node in ast.walk(value))
+
+
+def may_wait(value: ast.expr) -> bool:
+    """Whether it can be evaluated later, or never."""
+    return all(isinstance(node, MAY_WAIT) or called(node) in HARMLESS for node in ast.walk(value))
+
+
+def called(node: ast.AST | None) -> str:
+    """The name of the function that an expression calls; "" for another expression."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def uses(name: str, nodes: list[ast.stmt] | list[ast.expr]) -> int:
+    """How often a name is read."""
+    return sum(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for node in nodes for n in ast.walk(node)
+    )
+
+
+def assigned(nodes: list[ast.stmt]) -> dict[str, None]:
+    """The names that statements assign, in their order."""
+    walked = (n for node in nodes for n in ast.walk(node))
+    return {n.id: None for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))}
+
+
+def may_write(statements: list[ast.stmt], raises: Callable[[str], bool]) -> bool:
+    """Whether statements may change more than their own variables, and go on."""
+    for node in (n for statement in statements for n in ast.walk(statement)):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+            return True
+        if isinstance(node, ast.Call) and called(node) not in HARMLESS and not raises(called(node)):
+            return True
+    return False
+
+
+class Substitution(ast.NodeTransformer):
+    """Puts expressions in the places of names, and the loop's variables in the places of the attributes of its parameter."""
+
+    def __init__(self, values: Mapping[str, ast.expr], loop: str = "loop") -> None:
+        self.values = values
+        self.loop = loop
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self.values.get(node.id)
+        if value is None:
+            return node
+        if isinstance(node.ctx, ast.Load):
+            return copy.deepcopy(value)
+        assert isinstance(value, ast.Name)
+        return ast.Name(value.id, node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == self.loop:
+            return ast.Name(RENAMED.get(node.attr, node.attr), node.ctx)
+        self.generic_visit(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = node.func
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == self.loop:
+            node.args = [self.visit(a) for a in node.args]
+            node.func = ast.Name(f"loop.{function.attr}", ast.Load())  # until the text of the method stands here
+            return node
+        self.generic_visit(node)
+        spread = [a.value.elts if isinstance(a, ast.Starred) and isinstance(a.value, ast.List) else [a] for a in node.args]
+        node.args = [argument for part in spread for argument in part]
+        return node
+
+
+class Truths(ast.NodeTransformer):
+    """Comparisons of a Bool with True and False, as what they come to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        right = node.comparators[0]
+        if not (isinstance(node.left, ast.Name) and node.left.id == self.name and isinstance(right, ast.Constant)):
+            return node
+        return node.left if isinstance(node.ops[0], ast.Is) is right.value else ast.UnaryOp(ast.Not(), node.left)
+
+
+class Library:
+    """The functions that runs are made of: those of opcodes, by name, and others whose text may stand for their call. `raises`
+    says whether a function of this name never returns; `sizes` gives the size of a counted group, by the kind of the operand;
+    `reserved`: names that have a meaning of their own in these functions."""
 
     def __init__(
-        self, text: str, *, late: bool = False, truth: bool = False, plain: bool = False, number: bool = False,
-        floating: bool = False,
+        self, meanings: dict[str, Meaning], inlined: dict[str, ast.FunctionDef], raises: Callable[[str], bool],
+        sizes: Mapping[k.OperandKind, ast.Lambda], reserved: set[str],
     ) -> None:  # fmt: skip
-        self.text = text
-        self.late = late
-        self.truth = truth
-        self.plain = plain
-        self.number = number
-        self.floating = floating
+        self.meanings = meanings
+        self.inlined = inlined
+        self.raises = raises
+        self.sizes = sizes
+        self.reserved = reserved
+
+    def ends(self, statements: list[ast.stmt]) -> bool:
+        """Whether statements never come to their end."""
+        if not statements:
+            return False
+        last = statements[-1]
+        if isinstance(last, ast.If):
+            return self.ends(last.body) and self.ends(last.orelse)
+        return isinstance(last, (ast.Return, ast.Raise)) or self.is_raising_call(last)
+
+    def is_raising_call(self, statement: ast.stmt) -> bool:
+        return isinstance(statement, (ast.Expr, ast.Return)) and self.raises(called(statement.value))
+
+    def inlined_call(self, value: ast.expr | None) -> ast.FunctionDef | None:
+        return self.inlined.get(called(value))
+
+
+Results = list[ast.expr] | None  # what a path pushes; None: it does not come to its end
 
 
 class Run:
-    """The body of one run, as it is written."""
+    """The lines of one run, as they are written. A name of a run is that of an opcode, with `/n` where its group has n values."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, library: Library, names: tuple[str, ...]) -> None:
+        self.library = library
         self.names = names
-        self.lines: list[str] = []
-        self.values: list[Value] = []
-        self.taken = 0  # values of the operand stack that the run has used; `tos` is the first of them
-        self.made = 0
+        self.lines: list[Line] = []
+        self.indent = 0
+        self.values: list[ast.expr] = []  # what is pushed and not yet on the operand stack
+        self.taken = False  # whether `tos` is used up
+        self.moved = False  # whether the path has gone to another instruction
         self.at = 0
-        self.faults: list[tuple[int, int]] = []  # the line before which a failure is to be placed, and the opcode
-        self.calls: list[tuple[int, int]] = []  # the line that fails or does not, and the opcode
-        self.operands = {i: f"o{i}" for i, name in enumerate(names) if name not in WITHOUT_OPERAND}
+        self.used = LOOP_NAMES | library.reserved
+        # the machine looks whether the next node is a `?`, and the linker puts CONCAT and STORE together before anything else
+        assert len(names) == 1 or (names[0] != "TRY" and "CONCAT" not in names), f"{names} is no run"
+        held = [i for i, name in enumerate(names) if self.meaning(name).needs_operand(name.partition("/")[2])]
+        self.operands = {i: "arg" if len(held) == 1 else f"o{i}" for i in held}  # by the index of its opcode
+        self.used.update(self.operands.values())
+
+    def meaning(self, name: str) -> Meaning:
+        return self.library.meanings[name.partition("/")[0]]
+
+    def body(self) -> list[Line]:
+        """Write all lines. AssertionError where the opcodes cannot stand behind one another."""
+        if len(self.operands) > 1:
+            self.say(f"{', '.join(self.operands.values())} = arg")
+        for at, name in enumerate(self.names):
+            self.at = at
+            results = self.opcode(name)
+            if results is None:
+                assert at == len(self.names) - 1, f"{name} cannot stand within {self.names}"
+                return self.lines
+            for result in results:
+                self.values.append(result if may_wait(result) else self.keep(result, "value"))
+        raise AssertionError(f"{self.names} does not end")
+
+    # ------------------------------------------------------------ lines
+
+    def say(self, text: str) -> None:
+        self.lines.append((self.indent, text, None if self.moved else self.at))
+
+    def write(self, statement: ast.stmt) -> None:
+        for line in ast.unparse(ast.fix_missing_locations(statement)).splitlines():
+            self.say(line)
+
+    def fork(self) -> Run:
+        """A run that goes on from here on a path of its own, one level deeper."""
+        other = copy.copy(self)
+        other.lines, other.values, other.indent = [], list(self.values), self.indent + 1
+        return other
+
+    def fresh(self, name: str) -> str:
+        """A name like this that the run has not used yet."""
+        if name == "_":
+            return name
+        number, found = 1, name
+        while found in self.used:
+            number += 1
+            found = f"{name}{number}"
+        self.used.add(found)
+        return found
+
+    def keep(self, value: ast.expr, name: str) -> ast.Name:
+        """A name for a value that is evaluated now."""
+        found = self.fresh(name)
+        self.say(f"{found} = {ast.unparse(value)}")
+        return ast.Name(found, ast.Load())
 
     # ------------------------------------------------------------ the stack of expressions
 
-    def take(self) -> Value:
+    def take(self, name: str) -> ast.expr:
         if self.values:
             return self.values.pop()
-        self.taken += 1
-        return Value("tos", plain=True) if self.taken == 1 else self.keep("pop()")
-
-    def name(self, value: Value) -> str:
-        """A name for it, for uses beyond one."""
-        return value.text if value.plain else self.keep(value.text).text
-
-    def keep(self, text: str) -> Value:
-        """Evaluate now."""
-        self.made += 1
-        self.say(f"v{self.made} = {text}")
-        return Value(f"v{self.made}", plain=True)
-
-    def give(self, text: str, **known: bool) -> None:
-        self.values.append(Value(text, **known))
+        if self.taken:
+            return self.keep(ast.parse("st.pop()", mode="eval").body, name)
+        self.taken = True
+        return ast.Name("tos", ast.Load())
 
     def settle(self) -> None:
         """Before a write: what waits is read."""
-        self.values = [self.keep(value.text) if value.late else value for value in self.values]
+        self.values = [self.keep(value, "value") if is_read(value) else value for value in self.values]
 
-    def say(self, *lines: str) -> None:
-        self.lines += lines
+    def restore(self) -> None:
+        """Bring the operand stack to what it is here."""
+        for text in [*([] if self.taken or not self.values else ["tos"]), *map(ast.unparse, self.values[:-1])]:
+            self.say(f"st.append({text})")
+        if self.values:
+            top = ast.unparse(self.values[-1])
+            if top != "tos":
+                self.say(f"tos = {top}")
+        elif self.taken:
+            self.say("tos = st.pop()")
 
-    def may_fail(self, indent: str) -> None:
-        """Behind this comes what raises on behalf of this opcode, always."""
-        self.faults.append((len(self.lines), self.at))
-        self.say(indent)
+    def group(self, meaning: Meaning, count: str, needed: bool) -> ast.expr:
+        """The counted values: of a known number, or as many as the operand says."""
+        assert meaning.row is not None and meaning.group is not None
+        if count:
+            parts = [self.take("value") for _ in range(int(count))]
+            return ast.List(parts[::-1], ast.Load())
+        if not self.taken:
+            self.say("st.append(tos)")
+        for value in self.values:
+            self.say(f"st.append({ast.unparse(value)})")
+        self.values, self.taken = [], True
+        size = self.library.sizes[meaning.row.kind]
+        operand = ast.Name(self.operands[self.at], ast.Load())
+        number = ast.unparse(Substitution({size.args.args[0].arg: operand}).visit(copy.deepcopy(size.body)))
+        group = self.fresh(meaning.group)
+        if needed:
+            self.say(f"{group} = st[len(st) - {number}:]")
+        self.say(f"del st[len(st) - {number}:]")
+        return ast.Name(group, ast.Load())
 
-    def perhaps(self, indent: str, call: str) -> None:
-        """What raises on behalf of this opcode, or does not: the place is looked for only when it has."""
-        self.calls.append((len(self.lines), self.at))
-        self.say(indent + call)
+    # ------------------------------------------------------------ one opcode
 
-    def stack(self) -> list[str]:
-        """What brings the operand stack to what it is here."""
-        texts = [value.text for value in self.values]
-        pushes = [f"push({text})" for text in ([] if self.taken else ["tos"]) + texts[:-1]]
-        if texts:
-            return [*pushes, *([f"tos = {texts[-1]}"] if texts[-1] != "tos" else [])]
-        return ["tos = pop()"] if self.taken else []
+    def opcode(self, name: str) -> Results:
+        meaning = self.meaning(name)
+        body = [copy.deepcopy(s) for s in meaning.function.body if not is_docstring(s)]
+        values: dict[str, ast.expr] = {
+            key: ast.Name(loop_name, ast.Load()) for key, loop_name in FROM_CONTEXT.items() if key in meaning.context
+        }
+        if "operand" in meaning.context:
+            values["operand"] = ast.Name(self.operands[self.at], ast.Load())
+        count = name.partition("/")[2]
+        bound: dict[str, ast.expr] = {}
+        for parameter in reversed(meaning.takes):
+            if parameter == meaning.group:
+                bound[parameter] = self.group(meaning, count, uses(parameter, body) > 0)
+            else:
+                bound[parameter] = self.take(parameter)
+        if may_write(body, self.library.raises):
+            self.settle()
+        return self.bind(body, {p: bound[p] for p in meaning.takes}, values)
 
-    def operand(self) -> str:
-        return self.operands[self.at]
+    def bind(self, body: list[ast.stmt], bound: dict[str, ast.expr], values: dict[str, ast.expr]) -> Results:
+        """Write a body with `bound` expressions for its parameters, which get names where they are used more than once or too
+        late; `values` stand for its other names."""
+        changed = assigned(body)
+        for parameter, value in bound.items():
+            if is_truth(value) and parameter not in changed:
+                body = without_repeats([Truths(parameter).visit(s) for s in body], self.library)
+            number, first = uses(parameter, body), uses(parameter, first_of(body))
+            exclusive = isinstance(value, ast.Name) and not any(uses(value.id, [other]) for other in self.values)
+            if parameter in changed:
+                plain = exclusive
+            else:
+                plain = is_plain(value) or (number <= 1 and (first == number or not is_read(value)))
+            values[parameter] = value if plain else self.keep(value, parameter)
+        for local in changed:
+            if local not in values:
+                values[local] = ast.Name(self.fresh(local), ast.Load())
+        return self.block([Substitution(values).visit(s) for s in body])
 
-    def jump(self) -> list[str]:
-        return [f"ins, cost = {self.operand()}", "fuel -= cost", "if fuel < 0:", "    fuel = machine.refill(fuel)", "continue"]
+    def block(self, statements: list[ast.stmt]) -> Results:
+        """Write statements whose names are those of the loop; what they push, if they come to their end."""
+        if not statements:
+            return self.exit([])
+        first, rest = statements[0], statements[1:]
+        if self.library.is_raising_call(first) or isinstance(first, ast.Raise):
+            self.write(ast.Expr(first.value) if isinstance(first, ast.Return) and first.value is not None else first)
+            return None
+        if isinstance(first, ast.Return):
+            return self.result(first.value)
+        if isinstance(first, (ast.Expr, ast.Assign)) and (function := self.library.inlined_call(first.value)) is not None:
+            return self.inline(first, function, rest)
+        if isinstance(first, ast.If):
+            return self.branch(first, rest)
+        if isinstance(first, ast.For) and self.library.ends(first.body):
+            return self.walk(first, rest)
+        self.write(first)
+        self.moved = self.moved or "ins" in assigned([first])
+        return self.block(rest)
 
-    # ------------------------------------------------------------ the whole
+    def result(self, value: ast.expr | None) -> Results:
+        if isinstance(value, ast.Name) and value.id == SLICE_ENDS:
+            assert self.at == len(self.names) - 1, f"{self.names[self.at]} cannot stand within {self.names}"
+            self.restore()
+            for line in ("task.state = (ins, locs, cells, code, tos)", "machine.fuel += fuel", "return"):
+                self.say(line)
+            return None
+        if value is None or (isinstance(value, ast.Name) and value.id == NOT_PUSHED):
+            return self.exit([])
+        function = self.library.inlined_call(value)
+        if function is not None:
+            assert isinstance(value, ast.Call)
+            return self.inlined_body(function, value, [])
+        row = self.meaning(self.names[self.at]).row
+        if row is not None and len(row.pushes) == 2:
+            assert isinstance(value, ast.Tuple)
+            return self.exit(value.elts)
+        return self.exit([value])
 
-    def body(self) -> tuple[int, str]:
-        """The opcode that a failure without another place belongs to, and the text."""
-        for at, name in enumerate(self.names):
-            self.at = at
-            self.step(name)
-        if self.names[-1] not in LAST:
-            self.say(*self.stack(), "continue")
-        last = max((at for _, at in [*self.faults, *self.calls]), default=0)
-        for line, at in self.faults:
-            self.lines[line] = self.lines[line] + self.place(at) if at != last else ""
-        for line, at in self.calls:
-            if at != last:
-                self.lines[line] = guarded(self.lines[line], self.place(at))
-        unpacked = ", ".join(self.operands.values()) + ("," if len(self.operands) == 1 else "")
-        first = [f"{unpacked} = arg"] if self.operands else []
-        return last, "\n".join([*first, *(line for line in self.lines if line.strip())]) + "\n"
+    def exit(self, results: list[ast.expr]) -> Results:
+        """The end of a path: of the opcode, if others follow, else of the run."""
+        if not self.moved and self.at < len(self.names) - 1:
+            return results
+        self.values += results
+        self.restore()
+        self.say("continue")
+        return None
 
-    def place(self, at: int) -> str:
-        return f"ins = node_before(code, ins, {len(self.names) - at - 1})"
+    def inline(self, statement: ast.Expr | ast.Assign, function: ast.FunctionDef, rest: list[ast.stmt]) -> Results:
+        """A call as a statement: its text, then the rest."""
+        assert isinstance(statement.value, ast.Call)
+        if isinstance(statement, ast.Expr):
+            return self.inlined_body(function, statement.value, rest)
+        last = function.body[-1]
+        assert isinstance(last, ast.Return) and last.value is not None
+        assign = ast.Assign(statement.targets, last.value)
+        return self.inlined_body(function, statement.value, rest, [*function.body[:-1], assign])
 
-    def step(self, name: str) -> None:
-        if name in COMPARISONS:
-            self.binary(COMPARISONS[name], truth=True)
-        elif name in FLOATS:
-            self.floating(*FLOATS[name])
-        elif name in CHECKED:
-            self.checked(CHECKED[name])
-        elif name in DIVISIONS:
-            self.division(*DIVISIONS[name])
-        elif name in KINDS:
-            self.give(f"(type({self.take().text}) is {KINDS[name]})", truth=True)
-        else:
-            OTHERS[name](self)
+    def inlined_body(
+        self, function: ast.FunctionDef, call: ast.Call, rest: list[ast.stmt], body: list[ast.stmt] | None = None
+    ) -> Results:
+        """Write the text of a function, or `body` in place of it, with what a call hands over, then the rest."""
+        parameters = [a.arg for a in function.args.args]
+        loop = parameters.pop(0) if parameters[0] == "self" else ""
+        statements = [copy.deepcopy(s) for s in (function.body if body is None else body) if not is_docstring(s)]
+        bound = dict(zip(parameters, call.args, strict=True))
+        kept: dict[str, ast.expr] = {}
+        targets = assigned(body[-1:]) if body else {}  # of the caller
+        for parameter, value in bound.items():
+            if not is_plain(value) and not (isinstance(value, ast.Tuple) and not value.elts) and uses(parameter, statements) > 1:
+                kept[parameter] = self.keep(value, parameter)
+            else:
+                kept[parameter] = value
+        for local in assigned(statements):
+            if local not in kept and local not in targets:
+                kept[local] = ast.Name(self.fresh(local), ast.Load())
+        return self.block([*(Substitution(kept, loop).visit(s) for s in statements), *rest])
 
-    def binary(self, sign: str, truth: bool = False) -> None:
-        right, left = self.take(), self.take()
-        self.give(f"({left.text} {sign} {right.text})", late=left.late or right.late, truth=truth)
-
-    def floating(self, sign: str, otherwise: str) -> None:
-        right, left = self.take(), self.take()
-        form = f"{{}} {sign} {{}}" if left.floating or right.floating else otherwise
-        self.give(f"({form.format(left.text, right.text)})", late=left.late or right.late, floating=True, number=True)
-
-    def checked(self, sign: str) -> None:
-        right, left = self.take(), self.take()
-        text = f"{left.text} {sign} {right.text}"
-        if sign == "*" and not (left.number and right.number):  # Python would repeat a text (vm/interp/ops.py)
-            two, one = self.name(right), self.name(left)
-            text = f"{one} * {two} if {one} < {two} else {one} * {two}"
-        made = self.keep(text).text
-        self.say(f"if ({made} > 0x3FFFFFFF or {made} < -0x3FFFFFFF) and not INT_MIN <= {made} <= INT_MAX:")
-        self.may_fail("    ")
-        self.say(f"    overflow({sign!r})")
-        self.give(made, plain=True, number=True)
-
-    def division(self, sign: str, function: str) -> None:
-        right, left = self.name(self.take()), self.name(self.take())
-        self.say(f"if {left} >= 0 and {right} > 0:")
-        made = self.keep_in("    ", f"{left} {sign} {right}")
+    def branch(self, statement: ast.If, rest: list[ast.stmt]) -> Results:
+        one, other = statement.body, statement.orelse
+        if not has_exit([*one, *other], self.library):
+            self.write(statement)
+            return self.block(rest)
+        one = one if self.library.ends(one) else [*one, *copy.deepcopy(rest)]
+        other = other if other and self.library.ends(other) else [*other, *rest]
+        test = statement.test
+        first, second = self.fork(), self.fork()
+        first_results = first.block(copy.deepcopy(one))
+        if first_results is None:
+            self.say(f"if {ast.unparse(test)}:")
+            self.lines += first.lines
+            return self.block(other)
+        second_results = second.block(copy.deepcopy(other))
+        if second_results is None:
+            self.say(f"if {ast.unparse(opposite(test))}:")
+            self.lines += second.lines
+            return self.block(one)
+        assert len(first_results) == len(second_results)
+        names = [ast.Name(self.fresh("value"), ast.Load()) for _ in first_results]
+        for path, results in ((first, first_results), (second, second_results)):
+            for name, result in zip(names, results, strict=True):
+                path.say(f"{name.id} = {ast.unparse(result)}")
+        self.say(f"if {ast.unparse(test)}:")
+        self.lines += first.lines
         self.say("else:")
-        self.perhaps("    ", f"{made} = {function}({left}, {right})")
-        self.give(made, plain=True, number=True)
+        self.lines += second.lines
+        return list(names)
 
-    def keep_in(self, indent: str, text: str) -> str:
-        self.made += 1
-        self.say(f"{indent}v{self.made} = {text}")
-        return f"v{self.made}"
-
-    def leave(self, condition: str) -> None:
-        """Out of the run where the condition holds."""
-        self.say(f"if {condition}:", *(f"    {line}" for line in [*self.stack(), *self.jump()]))
-
-    def branch(self, on: bool) -> None:
-        value = self.take()
-        if value.truth:
-            self.leave(value.text if on else f"not {value.text}")
-            return
-        tested = self.name(value)
-        self.say(f"if {tested} is {on}:", *(f"    {line}" for line in [*self.stack(), *self.jump()]))
-        self.say(f"if {tested} is not {not on}:")
-        self.may_fail("    ")
-        self.say(f"    raise not_bool({tested})")
-
-    def own(self, place: str, store: str) -> str:
-        """The value of a place that a write goes through."""
-        made = self.keep(place).text
-        self.say("try:", f"    if {made}.shared:", f"        {made} = own({made})", f"        {store.format(made)}")
-        self.say("except AttributeError:", "    pass")
-        return made
+    def walk(self, statement: ast.For, rest: list[ast.stmt]) -> Results:
+        """`for x in y: return …`: the first element, or the rest."""
+        assert isinstance(statement.body[0], ast.Return)
+        empty = self.fork()
+        results = empty.block(rest)
+        assert results is None, "a walk that goes on without an element"
+        for line in (f"for {ast.unparse(statement.target)} in {ast.unparse(statement.iter)}:", "    break", "else:"):
+            self.say(line)
+        self.lines += empty.lines
+        return self.result(statement.body[0].value)
 
 
-def guarded(line: str, place: str) -> str:
-    """The line, and where it has failed before that goes on."""
-    indent = line[: len(line) - len(line.lstrip())]
-    lines = ["try:", f"    {line.lstrip()}", "except BaseException:", f"    {place}", "    raise"]
-    return "\n".join(indent + each for each in lines)
+def first_of(body: list[ast.stmt]) -> list[ast.expr]:
+    """What a body evaluates before anything else."""
+    first = body[0] if body else None
+    if isinstance(first, ast.If):
+        return [first.test]
+    if isinstance(first, ast.For):
+        return [first.iter]
+    if isinstance(first, (ast.Return, ast.Assign, ast.Expr)) and first.value is not None:
+        return [first.value]
+    return []
 
 
-def composed(names: tuple[str, ...]) -> tuple[int, str]:
-    return Run(names).body()
+def without_repeats(body: list[ast.stmt], library: Library) -> list[ast.stmt]:
+    """Without a test that has been made just before and did not come back."""
+    found: list[ast.stmt] = []
+    for statement in body:
+        before = found[-1] if found else None
+        alike = isinstance(statement, ast.If) and isinstance(before, ast.If) and ast.dump(before.test) == ast.dump(statement.test)
+        if not (alike and isinstance(before, ast.If) and library.ends(before.body)):
+            found.append(statement)
+    return found
 
 
-# ---------------------------------------------------------------- what single opcodes do
+def opposite(test: ast.expr) -> ast.expr:
+    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else ast.UnaryOp(ast.Not(), test)
 
 
-def _store(run: Run) -> None:
-    value = run.take()
-    run.settle()
-    run.say(f"locs[{run.operand()}] = {value.text}")
+def has_exit(statements: list[ast.stmt], library: Library) -> bool:
+    return any(
+        isinstance(n, (ast.Return, ast.Raise)) or (isinstance(n, ast.stmt) and library.is_raising_call(n))
+        or (isinstance(n, ast.Expr) and library.inlined_call(n.value) is not None)
+        for s in statements for n in ast.walk(s)
+    )  # fmt: skip
 
 
-def _store_cell(run: Run) -> None:
-    value = run.take()
-    run.settle()
-    run.say(f"cells[{run.operand()}].value = {value.text}")
-
-
-def _dup(run: Run) -> None:
-    name = run.name(run.take())
-    run.give(name, plain=True)
-    run.give(name, plain=True)
-
-
-def _swap(run: Run) -> None:
-    top, below = run.take(), run.take()
-    run.values += [top, below]
-
-
-def _not(run: Run) -> None:
-    value = run.take()
-    name = value.text if value.truth else run.name(value)
-    if not value.truth:
-        run.say(f"if {name} is not True and {name} is not False:")
-        run.may_fail("    ")
-        run.say(f"    raise not_bool({name})")
-    run.give(f"(not {name})", late=value.truth and value.late, truth=True)
-
-
-def _next(run: Run) -> None:
-    """At the head of a loop only: the iterator stays on the stack."""
-    assert run.at == 0
-    run.made += 1
-    run.say(f"for v{run.made} in tos:", "    break", "else:", "    tos = pop()", *(f"    {line}" for line in run.jump()))
-    run.give(f"v{run.made}", plain=True)
-
-
-def _share(run: Run) -> None:
-    name = run.name(run.take())
-    run.say(f"if type({name}) not in PLAIN:", f"    share({name})")
-    run.give(name, plain=True)
-
-
-def _index_array(run: Run) -> None:
-    index = run.name(run.take())
-    items = run.keep(f"{run.take().text}.items").text
-    run.say(f"if {index} < 0:")
-    run.may_fail("    ")
-    run.say(f"    index_out_of_range({index}, len({items}))", "try:")
-    made = run.keep_in("    ", f"{items}[{index}]")
-    run.say("except IndexError:")
-    run.may_fail("    ")
-    run.say(f"    index_out_of_range({index}, len({items}))")
-    run.give(made, plain=True)
-
-
-def _get_field(run: Run) -> None:
-    run.give(f"getattr({run.take().text}, {run.operand()})", late=True)
-
-
-def _get_element(run: Run) -> None:
-    value = run.take()
-    run.give(f"{value.text}[{run.operand()}]", late=value.late)
-
-
-def _get_payload(run: Run) -> None:
-    value = run.take()
-    run.give(f"{value.text}.payload[{run.operand()}]", late=value.late)
-
-
-def _is_variant(run: Run) -> None:
-    name, wanted = run.name(run.take()), run.operand()
-    text = f"(type({name}) is EnumValue and {name}.decl is {wanted}.decl and {name}.variant == {wanted}.variant)"
-    run.give(text, truth=True)
-
-
-def _is_absent(run: Run) -> None:
-    name = run.name(run.take())
-    run.give(f"({name} is None or {name} is NONE_VALUE)", truth=True)
-
-
-def _unwrap(run: Run) -> None:
-    name = run.name(run.take())
-    run.values.append(run.keep(f"{name}.value if type({name}) in (Some, Ok, Err) else {name}"))
-
-
-def _load_own(run: Run) -> None:
-    run.settle()
-    place = f"locs[{run.operand()}]"
-    run.give(run.own(place, place + " = {}"), plain=True)
-
-
-def _index_own(run: Run) -> None:
-    index, object = run.name(run.take()), run.name(run.take())
-    run.settle()
-    run.say(f"if type({object}) is Array and type({index}) is int and 0 <= {index} < len({object}.items):")
-    made = run.keep_in("    ", f"{object}.items[{index}]")
-    run.say("else:")
-    run.perhaps("    ", f"{made} = index_place({object}, {index})")
-    store = f"{object}.items[{index} if type({object}) is Array else key_of({index})] = {made}"
-    run.say("try:", f"    if {made}.shared:", f"        {made} = own({made})", f"        {store}")
-    run.say("except AttributeError:", "    pass")
-    run.give(made, plain=True)
-
-
-def _set_field(run: Run) -> None:
-    object, value = run.name(run.take()), run.take()
-    run.settle()
-    run.say(f"if not isinstance({object}, Struct):")
-    run.may_fail("    ")
-    run.say('    raise Panic("P007", "expected a struct in a field assignment")')
-    run.say(f"setattr({object}, {run.operand()}, {value.text})")
-
-
-def _set_index(run: Run) -> None:
-    index, object, value = run.name(run.take()), run.name(run.take()), run.name(run.take())
-    run.settle()
-    run.say(f"if type({object}) is Array and type({index}) is int and 0 <= {index} < len({object}.items):")
-    run.say(f"    {object}.items[{index}] = {value}", "else:")
-    run.perhaps("    ", f"write_element({object}, {index}, {value})")
-
-
-def _return(run: Run) -> None:
-    run.say(*run.stack(), "ins, locs, cells, code = pop_frame()", "continue")
-
-
-OTHERS: dict[str, Callable[[Run], None]] = {
-    "LOAD": lambda run: run.give(f"locs[{run.operand()}]", late=True),
-    "CONST": lambda run: run.give(run.operand(), plain=True),
-    "LOAD_CELL": lambda run: run.give(f"cells[{run.operand()}].value", late=True),
-    "POP": lambda run: run.take() and None,
-    "OK": lambda run: run.values.append(run.keep(f"Ok({run.take().text})")),
-    "SOME": lambda run: run.values.append(run.keep(f"Some({run.take().text})")),
-    "IS_NIL": lambda run: run.give(f"({run.take().text} is None)", truth=True),
-    "JUMP": lambda run: run.say(*run.stack(), *run.jump()),
-    "JUMP_IF": lambda run: run.branch(True),
-    "JUMP_UNLESS": lambda run: run.branch(False),
-    "STORE": _store, "STORE_CELL": _store_cell, "DUP": _dup, "SWAP": _swap, "NOT": _not, "NEXT": _next, "SHARE": _share,
-    "INDEX_ARRAY": _index_array, "GET_FIELD": _get_field, "GET_ELEMENT": _get_element, "GET_PAYLOAD": _get_payload,
-    "IS_VARIANT": _is_variant, "IS_ABSENT": _is_absent, "UNWRAP": _unwrap, "LOAD_OWN": _load_own, "INDEX_OWN": _index_own,
-    "SET_FIELD": _set_field, "SET_INDEX": _set_index, "RETURN": _return,
-}  # fmt: skip
+def is_docstring(statement: ast.stmt) -> bool:
+    inert = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return inert or isinstance(statement, ast.Pass)

@@ -3,7 +3,7 @@
 A node names one of nine cells by two marks, each None, True or False, and within it a number that comparisons look for. A mark
 costs a load and a jump wherever it jumps to; a comparison is quick only when it jumps over at most 255 units of code (3.11 does
 not specialise one whose jump needs a prefix), and four times as dear otherwise. So the marks decide first, and
-comparisons of a cell jump over little. Hands on `Cells`. Must not know: what opcodes do.
+comparisons of a cell jump over little.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Callable
 from functools import cache
 
 Mark = bool | None
+Name = tuple[str, ...]  # the opcodes of a run
+Line = tuple[int, str, int | None]  # of a run: indent, text, index of the opcode that fails if this line does
+Placed = tuple[str, int]  # of the tree: the line, and how far before the next node the opcode stands that fails if it does
 Splits = Callable[[int, int], tuple[float, int, bool]]
 
 # The cells, and the part of all instructions that is to be found in each: the later, the more marks are looked at.
@@ -33,39 +36,41 @@ SMALL_CELL = 40  # more opcodes than that are divided by weight alone
 
 
 class Cells:
-    """Opcode names by cell, each in the order of its numbers. `weight` and `code` give the weight and the lines of each."""
+    """Runs of opcodes by cell, each in the order of its numbers. `weight` gives how often a run is met, `code` its lines."""
 
-    def __init__(self, names: list[str], weight: Callable[[str], int], code: dict[str, list[str]]) -> None:
+    def __init__(self, runs: list[Name], weight: Callable[[Name], int], code: dict[Name, list[Line]]) -> None:
         self.weight = weight
         self.code = code
-        self.units = {name: units(code[name]) for name in names}
-        self.members: dict[tuple[Mark, Mark], list[str]] = {cell: [] for cell in SHARES}
+        self.units = {run: units([" " * 4 * indent + text for indent, text, _ in code[run]]) for run in runs}
+        self.members: dict[tuple[Mark, Mark], list[Name]] = {cell: [] for cell in SHARES}
         held = dict.fromkeys(SHARES, 0.0)
-        for name in sorted(names, key=lambda name: (-weight(name), name)):
-            cell = RARE if weight(name) < 2 else min(SHARES, key=lambda cell: (held[cell] + weight(name)) / SHARES[cell])
-            self.members[cell].append(name)
-            held[cell] += weight(name)
-        self.order = [name for members in self.members.values() for name in members]
-        self.numbers = {name: number for number, name in enumerate(self.order)}
+        for run in sorted(runs, key=lambda run: (-weight(run), run)):
+            cell = RARE if weight(run) < 2 else min(SHARES, key=lambda cell: (held[cell] + weight(run)) / SHARES[cell])
+            self.members[cell].append(run)
+            held[cell] += weight(run)
+        self.order = [run for members in self.members.values() for run in members]
+        self.numbers = {run: number for number, run in enumerate(self.order)}
 
     def marks(self) -> list[tuple[Mark, Mark]]:
-        """The cell of each opcode, by its number."""
+        """The cell of each run, by its number."""
         return [cell for cell, members in self.members.items() for _ in members]
 
-    def lines(self, indent: str) -> list[str]:
+    def lines(self, indent: str) -> list[Placed]:
         """The whole tree."""
 
-        def beneath(near: Mark, inner: str) -> list[str]:
+        def beneath(near: Mark, inner: str) -> list[Placed]:
             return _by_mark("far", lambda far, deeper: self._cell((near, far), deeper), inner)
 
         return _by_mark("near", beneath, indent)
 
-    def _cell(self, cell: tuple[Mark, Mark], indent: str) -> list[str]:
+    def _cell(self, cell: tuple[Mark, Mark], indent: str) -> list[Placed]:
         members = self.members[cell]
+        if not members:
+            return [(f"{indent}pass", 0)]
         first = self.numbers[members[0]]
         return self._compared(members, first, self._splits(members), 0, len(members), indent)
 
-    def _compared(self, members: list[str], first: int, splits: Splits, low: int, high: int, indent: str) -> list[str]:
+    def _compared(self, members: list[Name], first: int, splits: Splits, low: int, high: int, indent: str) -> list[Placed]:
         """Comparisons that tell members[low:high] apart."""
         if high - low == 1:
             return self._leaf(members[low], indent)
@@ -73,21 +78,20 @@ class Cells:
         inner, after = ((low, at), (at, high)) if below_first else ((at, high), (low, at))
         sign = "<" if below_first else ">="
         return [
-            f"{indent}if op {sign} {first + at}:",
+            (f"{indent}if op {sign} {first + at}:", 0),
             *self._compared(members, first, splits, *inner, indent + "    "),
             *self._compared(members, first, splits, *after, indent),
         ]
 
-    def _leaf(self, name: str, indent: str) -> list[str]:
-        lines = self.code[name]
-        last = lines[-1].lstrip() if lines else ""
-        ends = bool(lines) and not lines[-1].startswith(" ") and last.split(" ")[0] in ("continue", "return", "raise")
-        return [f"{indent}# {name}", *(indent + line for line in lines), *([] if ends else [indent + "continue"])]
+    def _leaf(self, run: Name, indent: str) -> list[Placed]:
+        last = sum(1 + name.count("__") for name in run) - 1  # such a name stands for two opcodes, of which the first may fail
+        lines = [(indent + " " * 4 * deeper + text, 0 if at is None else last - at) for deeper, text, at in self.code[run]]
+        return [(f"{indent}# {' '.join(run)}", 0), *lines]
 
-    def _splits(self, members: list[str]) -> Splits:
+    def _splits(self, members: list[Name]) -> Splits:
         """For a range of members: the cost of telling them apart, where to divide, whether the lower part stands first."""
-        weights = [self.weight(name) for name in members]
-        sizes = [self.units[name] for name in members]
+        weights = [self.weight(run) for run in members]
+        sizes = [self.units[run] for run in members]
 
         def choices(low: int, high: int) -> range:
             if high - low <= SMALL_CELL:
@@ -114,9 +118,12 @@ class Cells:
         return best
 
 
-def _by_mark(name: str, part: Callable[[Mark, str], list[str]], indent: str) -> list[str]:
+def _by_mark(name: str, part: Callable[[Mark, str], list[Placed]], indent: str) -> list[Placed]:
     deeper = indent + "    "
-    return [f"{indent}if {name} is None:", *part(None, deeper), f"{indent}if {name}:", *part(True, deeper), *part(False, indent)]
+    return [
+        (f"{indent}if {name} is None:", 0), *part(None, deeper), (f"{indent}if {name}:", 0), *part(True, deeper),
+        *part(False, indent),
+    ]  # fmt: skip
 
 
 def units(lines: list[str]) -> int:

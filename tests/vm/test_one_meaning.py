@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode.opcodes import OPCODES
-from concerto.vm.interp import ops
+from concerto.vm.interp import ops, template
+from concerto.vm.interp.link import load_image
 from concerto.vm.jit import library
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -26,13 +28,12 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_each_opcode_has_one_meaning(generator: ModuleType) -> None:
-    functions, _ = generator.operations()
+    context = {"operand", "loop", "locals_", "cells", "machine"}
     for opcode in OPCODES:
-        assert (opcode.name in functions) != (opcode.name in generator.CONTROL), opcode
-        if opcode.name in functions:
-            taken = list(inspect.signature(getattr(ops, opcode.name)).parameters)
-            stack = [name.rstrip("*") for name in opcode.pops]
-            assert taken[: len(stack)] == stack and set(taken[len(stack) :]) <= set(generator.CONTEXT), opcode
+        (function,) = [getattr(module, opcode.name) for module in (ops, template) if hasattr(module, opcode.name)]
+        taken = list(inspect.signature(function).parameters)
+        stack = [name.rstrip("*") for name in opcode.pops]
+        assert taken[: len(stack)] == stack and set(taken[len(stack) :]) <= context, opcode
 
 
 def test_the_loop_is_what_the_generator_makes(generator: ModuleType) -> None:
@@ -43,8 +44,7 @@ def test_the_loop_is_what_the_generator_makes(generator: ModuleType) -> None:
 
 
 def test_the_translator_calls_the_same_functions(generator: ModuleType) -> None:
-    functions, _ = generator.operations()
-    for name in functions:
+    for name in {opcode.name for opcode in OPCODES} & set(vars(ops)):
         assert library.NAMES[f"op_{name}"] is getattr(ops, name)
 
 
@@ -66,10 +66,73 @@ def test_a_row_without_its_meaning_is_refused(
     other.write_text(changed, encoding="utf-8")
     monkeypatch.setattr(generator, "OPS", other)
     with pytest.raises(SystemExit, match=told):
-        generator.bodies()
+        generator.read_meanings()
 
 
-def test_a_function_that_is_no_opcode_is_no_meaning(generator: ModuleType) -> None:
-    functions, others = generator.operations()
-    assert set(functions) <= {opcode.name for opcode in OPCODES} and not set(functions) & set(others)
-    assert "gen_loop" in sys.modules
+RUNS = [
+    (("LOAD", "CONST", "ADD_INT", "STORE"), ["o0, o1, o3 = arg", "r = locs[o0] + o1"]),
+    (("CALL_BUILTIN/1", "POP"), ["value = arg[0](tos)", "if debt:"]),
+    (("LOAD", "LOAD", "LT_INT", "JUMP_UNLESS"), ["o0, o1, o3 = arg", "if not locs[o0] < locs[o1]:"]),
+    (("STORE", "LOAD", "RETURN"), ["o0, o1 = arg", "locs[o0] = tos"]),
+]
+
+
+@pytest.mark.parametrize(("run", "first"), RUNS)
+def test_a_run_is_composed_of_its_opcodes(generator: ModuleType, run: tuple[str, ...], first: list[str]) -> None:
+    lines = generator.Run(generator.read_meanings()[0], run).body()
+    assert [text for _, text, _ in lines][:2] == first
+    assert {at for _, _, at in lines} <= {*range(len(run)), None}
+
+
+def test_a_read_comes_before_the_write_behind_it(generator: ModuleType) -> None:
+    """`LOAD 0, LOAD 1, STORE 0`: what is left on the stack is the old value of the local."""
+    run = generator.Run(generator.read_meanings()[0], ("LOAD", "LOAD", "STORE", "LOAD"))
+    _, *lines = [text for _, text, _ in run.body()]
+    assert lines == [
+        "value = locs[o0]", "locs[o2] = locs[o1]", "st.append(tos)", "st.append(value)", "tos = locs[o3]", "continue",
+    ]  # fmt: skip
+
+
+NO_RUNS = [("CALL/1", "POP"), ("CALL_METHOD/1", "POP"), ("EMIT", "LOAD"), ("TRY", "STORE"), ("LOAD", "CONCAT")]
+
+
+@pytest.mark.parametrize("run", NO_RUNS)
+def test_what_leaves_the_frame_or_is_looked_for_cannot_stand_anywhere(generator: ModuleType, run: tuple[str, ...]) -> None:
+    with pytest.raises(AssertionError, match="cannot stand within|is no run"):
+        generator.Run(generator.read_meanings()[0], run).body()
+
+
+def test_runs_of_opcodes_that_are_no_longer_there_are_refused(
+    generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs.txt"
+    runs.write_text("# weights\n5 LOAD OLD STORE\n", encoding="utf-8")
+    monkeypatch.setattr(generator, "RUNS", runs)
+    with pytest.raises(SystemExit, match="knows an opcode OLD: run tools/choose_runs.py"):
+        generator.generate()
+
+
+def test_the_counted_runs_are_few_and_short(generator: ModuleType) -> None:
+    words = [line.split()[1:] for line in generator.RUNS.read_text(encoding="utf-8").splitlines()[1:]]
+    runs = [run for run in words if len(run) > 1 or "/" in run[0]]
+    assert 32 <= len(runs) <= 96 and max(map(len, runs)) == 4
+
+
+def test_the_run_that_saves_most_nodes_is_chosen(generator: ModuleType) -> None:
+    import choose_runs
+
+    segments = Counter({("LOAD", "LOAD", "ADD_INT", "RETURN"): 10, ("LOAD", "LOAD", "EMIT"): 9, ("CALL/1", "POP", "JUMP"): 25})
+    choice = choose_runs.Choice(generator.read_meanings()[0], segments, 4)
+    assert [choice.choose() for _ in range(3)] == [("CALL/1",), ("LOAD", "LOAD", "ADD_INT", "RETURN"), ("POP", "JUMP")]
+    assert choice.counts()["CALL/1",] == choice.counts()["POP", "JUMP"] == 25
+
+
+def test_an_instruction_counts_more_between_a_jump_back_and_where_it_goes(generator: ModuleType) -> None:
+    import choose_runs
+
+    image = compile_source(b"fn main() { let mut n = 0; while n < 9 { n += 1; } println(n); }", "main.conc").image
+    assert image is not None
+    counted = choose_runs.Counts()
+    counted.add(load_image(image))
+    (loop,) = [segment for segment, weight in counted.segments.items() if weight == choose_runs.INNER]
+    assert loop == ("LOAD", "CONST", "LT_INT", "JUMP_UNLESS", "LOAD", "CONST", "ADD_INT", "STORE", "JUMP")

@@ -36,7 +36,7 @@ def lines_of_opcodes() -> dict[int, str]:
     found, name, depth = {}, "", 0
     for number, line in enumerate(source, first):
         indent = len(line) - len(line.lstrip())
-        marker = re.match(r"\s+# ([A-Z_]+)$", line)
+        marker = re.match(r"\s+# ([A-Z][A-Z_/0-9 ]*)$", line)
         if marker:
             name, depth = marker.group(1), indent
         elif indent < depth:  # back in the search tree
@@ -57,7 +57,7 @@ class Reached:
 
     def in_loop(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
-            self.names.update(self.lines[frame.f_lineno].split("__"))
+            self.names.update(re.sub(r"__|/\d", " ", self.lines[frame.f_lineno]).split())
         return self.in_loop
 
 

@@ -2,79 +2,36 @@
 
 from __future__ import annotations
 
-from ..interp.ops import (
-    Array,
-    Cell,
-    Closure,
-    EnumValue,
-    Err,
-    INT_MAX,
-    INT_MIN,
-    Map,
-    NONE_VALUE,
-    Ok,
-    PLAIN,
-    Panic,
-    RangeValue,
-    Some,
-    Struct,
-    add,
-    cast,
-    check,
-    check_concat,
-    concat,
-    display,
-    div,
-    equal,
-    fill,
-    get_error_member,
-    get_member,
-    greater,
-    greater_equal,
-    index_out_of_range,
-    index_place,
-    int_div,
-    int_rem,
-    iterate,
-    join,
-    key_of,
-    length,
-    less,
-    less_equal,
-    limits,
-    matches,
-    mul,
-    negate,
-    not_bool,
-    overflow,
-    own,
-    parse_as,
-    power,
-    read_index,
-    rem,
-    share,
-    store_index,
-    store_member,
-    sub,
-    try_cast,
-    with_element,
-    write_element,
-)
 from ..interp.dispatch import (
-    Invoke,
-    SUSPENDED,
-    as_panic,
-    bad_call,
-    changes_self,
-    debug,
-    exec_call_inout,
-    method_entry,
-    missing_value,
-    node_before,
-    not_fallible,
+    as_panic, bad_call, changes_self, exec_call_inout, method_entry, missing_value, node_before, not_fallible,
     wrong_length,
 )
-from ..values.ways import ErrorValue, begun, MOST, handled, marked, shortened, thrown
+from ..interp.ops import (
+    fill, index_place, iterate, not_bool, parse_as, write_element,
+)
+from ..interp.tasks import (
+    Invoke, SUSPENDED,
+)
+from ..panics import (
+    Panic,
+)
+from ..values import (
+    Array, Cell, Closure, EnumValue, Err, ErrorValue, INT_MAX, INT_MIN,
+    Map, NONE as NONE_VALUE, Ok, RangeValue, Some, Struct, add, cast,
+    check, concat, debug, display, div, equal, get_error_member, get_member,
+    greater, greater_equal, index_out_of_range, int_div, int_rem, key_of, length, less,
+    less_equal, matches, mul, negate, overflow, own, power, index as read_index,
+    rem, share, store_index, store_member, sub, try_cast, with_element,
+)
+from ..values.containers import (
+    PLAIN,
+)
+from ..values.limits import (
+    check_concat, join, limits,
+)
+from ..values.ways import (
+    MOST, begun, handled, marked, shortened, thrown,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,993 +41,386 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
-    "JUMP": 0,
-    "LOAD__LOAD__SUB_INT__STORE": 1,
-    "LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD": 2,
-    "DUP__IS_ABSENT__JUMP_UNLESS": 3,
-    "NEXT__STORE__LOAD__CONST__LOAD__CONST": 4,
-    "LOAD__STORE": 5,
-    "CONST__CONST__CONST__CALL_METHOD": 6,
-    "STORE__LOAD__CONST": 7,
-    "LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS": 8,
-    "LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF": 9,
-    "LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE": 10,
-    "LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP": 11,
-    "JUMP_UNLESS__LOAD": 12,
-    "LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN": 13,
-    "NEXT__STORE__LOAD": 14,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS": 15,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 16,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 17,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 18,
-    "RETURN_RESULT": 19,
-    "NEXT__SHARE__STORE": 20,
-    "POP__JUMP": 21,
-    "VARIANT": 22,
-    "CONST__SUB_INT": 23,
-    "POP": 24,
-    "DUP": 25,
-    "GET_MEMBER": 26,
-    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 27,
-    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 28,
-    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 29,
-    "SOME": 30,
-    "CONST__EQ_INT__JUMP_UNLESS": 31,
-    "EQ": 32,
-    "NEXT__STORE": 33,
-    "RETURN": 34,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS": 35,
-    "LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD": 36,
-    "UNWRAP": 37,
-    "CONST__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE": 38,
-    "NEXT": 39,
-    "LOAD__CONST": 40,
-    "LOAD__STORE__LOAD": 41,
-    "LOAD__CONST__EQ_INT__JUMP_UNLESS": 42,
-    "LOAD__IS_VARIANT__JUMP_UNLESS": 43,
-    "LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 44,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS": 45,
-    "STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP": 46,
-    "ENTER": 47,
-    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 48,
-    "LOAD__LOAD__ADD_INT__RETURN": 49,
-    "JUMP_IF": 50,
-    "JUMP_UNLESS__LOAD__CONST": 51,
-    "IS": 52,
-    "LOAD__GET_FIELD": 53,
-    "LOAD_OWN__SET_FIELD": 54,
-    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 55,
-    "LINK": 56,
-    "CALL": 57,
-    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE": 58,
-    "TUPLE": 59,
-    "LOAD_OWN": 60,
-    "LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 61,
-    "CONCAT": 62,
-    "POP__LOAD__CONST__ADD_INT__STORE__JUMP": 63,
-    "LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP": 64,
-    "RANGE": 65,
-    "CALL_METHOD": 66,
-    "MUL_FLOAT": 67,
-    "STORE__LOAD": 68,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE": 69,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 70,
-    "CONST__CONST": 71,
-    "JUMP_UNLESS": 72,
-    "LOAD__LOAD__INDEX_ARRAY": 73,
-    "LOAD__LOAD__LOAD": 74,
-    "LOAD__LOAD": 75,
-    "LOAD__CONST__CONST": 76,
-    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 77,
-    "LOAD_OWN__LOAD": 78,
-    "SHARE__STORE": 79,
-    "ARRAY": 80,
-    "GT_INT__JUMP_UNLESS": 81,
-    "CALL_BUILTIN": 82,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 83,
-    "LOAD__CALL_BUILTIN": 84,
-    "NEXT__STORE__LOAD__STORE": 85,
-    "TRY": 86,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN": 87,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE": 88,
-    "CONST__CONST__CALL_METHOD": 89,
-    "LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS": 90,
-    "CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE": 91,
-    "LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE": 92,
-    "CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE": 93,
-    "NEXT__STORE__CONST__STORE__CONST__LOAD": 94,
-    "CONST__MUL_INT__OK__RETURN": 95,
-    "CALL_BUILTIN__POP": 96,
-    "ADD_FLOAT": 97,
-    "INT": 98,
-    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 99,
-    "CONST__REM_INT": 100,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 101,
-    "ERROR": 102,
-    "THROW": 103,
-    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 104,
-    "SUB_FLOAT": 105,
-    "LOAD__GET_ELEMENT": 106,
-    "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 107,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN": 108,
-    "LOAD": 109,
-    "ADD_INT__STORE__JUMP": 110,
-    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE": 111,
-    "LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 112,
-    "ADD_INT__RETURN": 113,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 114,
-    "ITERATE": 115,
-    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS": 116,
-    "CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX": 117,
-    "LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS": 118,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS": 119,
-    "LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 120,
-    "LOAD__CONST__SUB_INT__STORE__JUMP": 121,
-    "CONST": 122,
-    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 123,
-    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 124,
-    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 125,
-    "LOAD__RETURN": 126,
-    "NEXT__STORE__CONST__LOAD__CONST": 127,
-    "LOAD__ADD_INT": 128,
-    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 129,
-    "ADD_INT": 130,
-    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 131,
-    "NONE": 132,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 133,
-    "LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE": 134,
-    "CALL_VALUE": 135,
-    "LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 136,
-    "SET_FIELD": 137,
-    "CONST__ARRAY__CALL_METHOD": 138,
-    "LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF": 139,
-    "LOAD__CONST__ADD_INT__STORE__LOAD__STORE": 140,
-    "CONST__STORE": 141,
-    "LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN": 142,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 143,
-    "STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP": 144,
-    "DROP": 145,
-    "DIV_INT": 146,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP": 147,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 148,
-    "LOAD__CONST__ADD_INT__STORE": 149,
-    "STORE__LOAD__LOAD": 150,
-    "CONST__ADD_INT": 151,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 152,
-    "LOAD__CONST__ADD_INT__STORE__JUMP": 153,
-    "NEXT__STORE__LOAD__LOAD": 154,
-    "STORE__JUMP": 155,
-    "CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE": 156,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 157,
-    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 158,
-    "STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE": 159,
-    "GT_INT": 160,
-    "LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT": 161,
-    "ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 162,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 163,
-    "LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS": 164,
-    "LOOP": 165,
-    "DIV": 166,
-    "INDEX_ARRAY__GET_FIELD": 167,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 168,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 169,
-    "ADD_INT__STORE": 170,
-    "LOAD__CONST__MUL_INT": 171,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 172,
-    "JOIN": 173,
-    "LOAD__CONST__SUB_INT": 174,
-    "LOAD__CONST__NE_INT__JUMP_UNLESS": 175,
-    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE": 176,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF": 177,
-    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 178,
-    "LOAD__STORE__LOAD__LOAD": 179,
-    "LOAD_OWN__CALL_BUILTIN": 180,
-    "STORE__LOAD__GET_ELEMENT__LOAD": 181,
-    "JUMP_UNLESS__LOAD_OWN__LOAD__SHARE": 182,
-    "CONST__CALL_METHOD": 183,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP": 184,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 185,
-    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 186,
-    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 187,
-    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 188,
-    "LOAD__SHARE": 189,
-    "LOAD__LOAD__ADD_INT__STORE": 190,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 191,
-    "STRUCT": 192,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE": 193,
-    "LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 194,
-    "LOAD__CONST__DIV_INT__STORE__JUMP": 195,
-    "NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT": 196,
-    "LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE": 197,
-    "LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT": 198,
-    "STORE": 199,
-    "LOAD__OK__RETURN": 200,
-    "CONST__JUMP": 201,
-    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 202,
-    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 203,
-    "MUL_INT": 204,
-    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 205,
-    "INDEX_ARRAY": 206,
-    "ADD": 207,
-    "AGENT": 208,
-    "ASK": 209,
-    "ASK_FOR": 210,
-    "AWAIT": 211,
-    "AWAIT_ALL": 212,
-    "CALL_HOST": 213,
-    "CALL_INOUT": 214,
-    "CAST": 215,
-    "CELL_OWN": 216,
-    "CHANGES_SELF": 217,
-    "CHECK": 218,
-    "CHECK_PAYLOAD": 219,
-    "CLOSURE": 220,
-    "CONCAT__STORE": 221,
-    "CONFIGURE": 222,
-    "CONST__GE_INT__JUMP_UNLESS": 223,
-    "CONST__GT_INT__JUMP_UNLESS": 224,
-    "CONST__JUMP_UNLESS": 225,
-    "CONST__LE_INT__JUMP_UNLESS": 226,
-    "CONST__LT_INT__JUMP_UNLESS": 227,
-    "CONST__MUL_INT": 228,
-    "CONST__NE_INT__JUMP_UNLESS": 229,
-    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 230,
-    "EMIT": 231,
-    "EQ_INT": 232,
-    "EQ_INT__JUMP_IF": 233,
-    "EQ_INT__JUMP_UNLESS": 234,
-    "ERR": 235,
-    "ERR_FROM": 236,
-    "FAIL_LENGTH": 237,
-    "FAIL_MATCH": 238,
-    "FALSE": 239,
-    "FIELD_OWN": 240,
-    "FILL": 241,
-    "FLUSH": 242,
-    "GE": 243,
-    "GET_ELEMENT": 244,
-    "GET_ERROR": 245,
-    "GET_FIELD": 246,
-    "GET_PAYLOAD": 247,
-    "GE_INT": 248,
-    "GE_INT__JUMP_IF": 249,
-    "GE_INT__JUMP_UNLESS": 250,
-    "GT": 251,
-    "GT_INT__JUMP_IF": 252,
-    "HALT": 253,
-    "HASHMAP": 254,
-    "INDEX": 255,
-    "INDEX_ARRAY__STORE": 256,
-    "INDEX_OWN": 257,
-    "INT_TO_FLOAT": 258,
-    "IS_ABSENT": 259,
-    "IS_ERR": 260,
-    "IS_ERROR": 261,
-    "IS_NIL": 262,
-    "IS_OK": 263,
-    "IS_SOME": 264,
-    "IS_VARIANT": 265,
-    "IS_VARIANT__JUMP_UNLESS": 266,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 267,
-    "JUMP_UNLESS__JUMP": 268,
-    "LE": 269,
-    "LEDGER": 270,
-    "LENGTH": 271,
-    "LE_INT": 272,
-    "LE_INT__JUMP_IF": 273,
-    "LE_INT__JUMP_UNLESS": 274,
-    "LOAD_CELL": 275,
-    "LOAD_OWN__LOAD__INDEX_OWN": 276,
-    "LOAD_OWN__LOAD__SET_INDEX": 277,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 278,
-    "LOAD__ADD_FLOAT": 279,
-    "LOAD__CONST__ADD_INT": 280,
-    "LOAD__CONST__GE_INT__JUMP_UNLESS": 281,
-    "LOAD__CONST__GT_INT__JUMP_UNLESS": 282,
-    "LOAD__CONST__LE_INT__JUMP_UNLESS": 283,
-    "LOAD__CONST__LT_INT__JUMP_UNLESS": 284,
-    "LOAD__CONST__MUL_INT__STORE": 285,
-    "LOAD__CONST__MUL_INT__STORE__JUMP": 286,
-    "LOAD__CONST__REM_INT": 287,
-    "LOAD__CONST__SUB_INT__STORE": 288,
-    "LOAD__EQ_INT__JUMP_UNLESS": 289,
-    "LOAD__GET_PAYLOAD": 290,
-    "LOAD__GE_INT__JUMP_UNLESS": 291,
-    "LOAD__GT_INT__JUMP_UNLESS": 292,
-    "LOAD__INDEX_ARRAY": 293,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 294,
-    "LOAD__JUMP_UNLESS": 295,
-    "LOAD__LE_INT__JUMP_UNLESS": 296,
-    "LOAD__LOAD__ADD_FLOAT": 297,
-    "LOAD__LOAD__ADD_INT": 298,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 299,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 300,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 301,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 302,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 303,
-    "LOAD__LOAD__MUL_FLOAT": 304,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 305,
-    "LOAD__LOAD__MUL_INT": 306,
-    "LOAD__LOAD__MUL_INT__STORE": 307,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 308,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 309,
-    "LOAD__LOAD__SUB_FLOAT": 310,
-    "LOAD__LOAD__SUB_INT": 311,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 312,
-    "LOAD__LT_INT__JUMP_UNLESS": 313,
-    "LOAD__MUL_FLOAT": 314,
-    "LOAD__MUL_INT": 315,
-    "LOAD__NE_INT__JUMP_UNLESS": 316,
-    "LOAD__SUB_FLOAT": 317,
-    "LOAD__SUB_INT": 318,
-    "LT": 319,
-    "LT_INT": 320,
-    "LT_INT__JUMP_IF": 321,
-    "LT_INT__JUMP_UNLESS": 322,
-    "MAP": 323,
-    "MCP": 324,
-    "MEMBER_OWN": 325,
-    "MEMORY": 326,
-    "MODEL": 327,
-    "MUL": 328,
-    "NE": 329,
-    "NEG": 330,
-    "NEG_INT": 331,
-    "NEW_CELL": 332,
-    "NEXT__SHARE": 333,
-    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 334,
-    "NE_INT": 335,
-    "NE_INT__JUMP_IF": 336,
-    "NE_INT__JUMP_UNLESS": 337,
-    "NIL": 338,
-    "NOT": 339,
-    "OK": 340,
-    "OK__RETURN": 341,
-    "PARALLEL": 342,
-    "PARSE_AS": 343,
-    "PIPELINE": 344,
-    "POP_TRY": 345,
-    "POP__LOAD__CONST__ADD_INT__STORE": 346,
-    "POW": 347,
-    "PRINT": 348,
-    "PRINTLN": 349,
-    "RACE": 350,
-    "REM": 351,
-    "REM_INT": 352,
-    "SCHEMA": 353,
-    "SETTLE": 354,
-    "SET_ELEMENT": 355,
-    "SET_INDEX": 356,
-    "SET_MEMBER": 357,
-    "SET_PART": 358,
-    "SHARE": 359,
-    "SLIDE": 360,
-    "START": 361,
-    "STORE_CELL": 362,
-    "STORE__LOAD__GET_ELEMENT": 363,
-    "STORE__LOAD__LOAD__SHARE": 364,
-    "STORE__LOAD__STORE__LOAD": 365,
-    "SUB": 366,
-    "SUB_INT": 367,
-    "SWAP": 368,
-    "TOOL": 369,
-    "TRUE": 370,
-    "TRY_CAST": 371,
-    "WRAP": 372,
+    "JUMP": 0, "CONST": 1, "SHARE": 4, "ADD_INT": 7, "LT_INT": 27, "EQ": 29, "THROW": 32, "CALL_BUILTIN": 33,
+    "CALL": 36, "REM_INT": 37, "DROP": 39, "FALSE": 42, "GET_ERROR": 45, "CONCAT": 46, "PARSE_AS": 47, "NOT": 48,
+    "GT": 49, "AWAIT_ALL": 50, "AGENT": 51, "DIV": 52, "IS_ERR": 53, "NE": 54, "SET_ELEMENT": 55, "MUL_FLOAT": 56,
+    "SET_MEMBER": 57, "SUB_FLOAT": 58, "LOAD": 59, "JUMP_UNLESS": 60, "NEXT": 64, "LOAD_OWN": 72, "RANGE": 73, "CALL_HOST": 77,
+    "IS_SOME": 82, "SET_FIELD": 86, "TUPLE": 88, "VARIANT": 89, "POP_TRY": 90, "IS_VARIANT": 91, "SCHEMA": 92, "CELL_OWN": 93,
+    "MUL": 94, "SET_PART": 95, "POP": 98, "INT": 99, "RETURN": 101, "GET_ELEMENT": 110, "NEW_CELL": 117, "PIPELINE": 125,
+    "NE_INT": 126, "LOAD_CELL": 127, "CAST": 128, "ERR_FROM": 129, "MCP": 130, "TRY_CAST": 131, "SUB": 132, "ARRAY": 139,
+    "GT_INT": 142, "MEMORY": 149, "SOME": 154, "CONCAT__STORE": 155, "JUMP_IF": 157, "FIELD_OWN": 158, "INDEX": 159, "NIL": 160,
+    "SLIDE": 162, "LEDGER": 163, "PRINT": 164, "GET_PAYLOAD": 165, "WRAP": 166, "TOOL": 167, "ASK_FOR": 168, "PRINTLN": 169,
+    "SWAP": 170, "EMIT": 171, "STORE_CELL": 190, "SET_INDEX": 194, "LENGTH": 195, "CHECK": 200, "ASK": 201, "START": 202,
+    "CONFIGURE": 203, "LE_INT": 204, "RACE": 205, "CHANGES_SELF": 206, "REM": 207, "TRY": 208, "GET_FIELD": 213, "GET_MEMBER": 216,
+    "UNWRAP": 221, "OK": 225, "SUB_INT": 228, "INDEX_OWN": 230, "ADD_FLOAT": 231, "ERROR": 232, "PARALLEL": 233, "NEG_INT": 234,
+    "MEMBER_OWN": 235, "NEG": 236, "STORE": 237, "MUL_INT": 244, "INDEX_ARRAY": 247, "HASHMAP": 250, "EQ_INT": 252, "CALL_VALUE": 253,
+    "STRUCT": 254, "MODEL": 255, "GE_INT": 259, "ERR": 260, "NONE": 261, "AWAIT": 262, "CALL_INOUT": 263, "IS_NIL": 264,
+    "FLUSH": 265, "ITERATE": 274, "MAP": 279, "IS_ERROR": 282, "IS": 285, "DUP": 286, "JOIN": 288, "GE": 289,
+    "SETTLE": 290, "DIV_INT": 291, "FAIL_LENGTH": 292, "LT": 293, "LE": 294, "CLOSURE": 301, "CALL_METHOD": 308, "INT_TO_FLOAT": 310,
+    "TRUE": 311, "ADD": 312, "POW": 313, "CHECK_PAYLOAD": 314, "ENTER": 315, "FAIL_MATCH": 316, "FILL": 317, "HALT": 318,
+    "IS_ABSENT": 319, "IS_OK": 320, "LINK": 321, "LOOP": 322, "RETURN_RESULT": 323,
 }
 
 # where the loop looks for each number: the marks of its nodes
 MARKS = (
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, None),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, True),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (None, False),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (True, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (False, None),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, True),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (True, False),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, True),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
-    (False, False),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
+    (None, None), (None, None), (None, None), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
+    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
+    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
+    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
+    (None, False), (None, False), (None, False), (None, False), (None, False), (True, None), (True, None), (True, None),
+    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
+    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
+    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
+    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
+    (True, None), (True, None), (True, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
+    (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
+    (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
+    (True, True), (True, True), (True, True), (True, True), (True, True), (True, False), (True, False), (True, False),
+    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
+    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
+    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
+    (True, False), (True, False), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
+    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
+    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
+    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, False),
+    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
+    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
+    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
+    (False, False), (False, False), (False, False), (False, False),
 )
 
-# runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
+# runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
+# counted group of the opcode has n values
 FUSED = {
-    ('ADD_INT', 'RETURN'): (113, 0),
-    ('ADD_INT', 'STORE'): (170, 0),
-    ('ADD_INT', 'STORE', 'JUMP'): (110, 0),
-    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (162, 4),
-    ('CONST', 'ADD_INT'): (151, 1),
-    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (117, 4),
-    ('CONST', 'CONST'): (71, 0),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (31, 0),
-    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (223, 0),
-    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (224, 0),
-    ('CONST', 'JUMP'): (201, 0),
-    ('CONST', 'JUMP_UNLESS'): (225, 1),
-    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (91, 4),
-    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (226, 0),
-    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (156, 0),
-    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (93, 4),
-    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (38, 6),
-    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (227, 0),
-    ('CONST', 'MUL_INT'): (228, 1),
-    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (95, 1),
-    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (229, 0),
-    ('CONST', 'REM_INT'): (100, 1),
-    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (230, 1),
-    ('CONST', 'STORE'): (141, 0),
-    ('CONST', 'SUB_INT'): (23, 1),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (3, 0),
-    ('EQ_INT', 'JUMP_IF'): (233, 0),
-    ('EQ_INT', 'JUMP_UNLESS'): (234, 0),
-    ('GE_INT', 'JUMP_IF'): (249, 0),
-    ('GE_INT', 'JUMP_UNLESS'): (250, 0),
-    ('GT_INT', 'JUMP_IF'): (252, 0),
-    ('GT_INT', 'JUMP_UNLESS'): (81, 0),
-    ('INDEX_ARRAY', 'GET_FIELD'): (167, 0),
-    ('INDEX_ARRAY', 'STORE'): (256, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (266, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (267, 0),
-    ('JUMP_UNLESS', 'JUMP'): (268, 0),
-    ('JUMP_UNLESS', 'LOAD'): (12, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (51, 0),
-    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (131, 3),
-    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (182, 0),
-    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (77, 4),
-    ('LE_INT', 'JUMP_IF'): (273, 0),
-    ('LE_INT', 'JUMP_UNLESS'): (274, 0),
-    ('LOAD', 'ADD_FLOAT'): (279, 0),
-    ('LOAD', 'ADD_INT'): (128, 1),
-    ('LOAD', 'CONST'): (40, 0),
-    ('LOAD', 'CONST', 'ADD_INT'): (280, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (149, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (153, 2),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (48, 6),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (140, 2),
-    ('LOAD', 'CONST', 'CONST'): (76, 0),
-    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (195, 2),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (42, 0),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (44, 6),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (281, 0),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (15, 0),
-    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (282, 0),
-    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (283, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (284, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (184, 0),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (108, 0),
-    ('LOAD', 'CONST', 'MUL_INT'): (171, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (197, 6),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (285, 2),
-    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (286, 2),
-    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (175, 0),
-    ('LOAD', 'CONST', 'REM_INT'): (287, 2),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (107, 2),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (13, 2),
-    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (164, 2),
-    ('LOAD', 'CONST', 'SUB_INT'): (174, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (288, 2),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (121, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (289, 0),
-    ('LOAD', 'GET_ELEMENT'): (106, 0),
-    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (198, 8),
-    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (64, 0),
-    ('LOAD', 'GET_FIELD'): (53, 0),
-    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (36, 5),
-    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (112, 0),
-    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (61, 3),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (205, 6),
-    ('LOAD', 'GET_PAYLOAD'): (290, 0),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (291, 0),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (292, 0),
-    ('LOAD', 'INDEX_ARRAY'): (293, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (294, 1),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (120, 10),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (43, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (17, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (147, 5),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (169, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (193, 0),
-    ('LOAD', 'JUMP_UNLESS'): (295, 1),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (296, 0),
-    ('LOAD', 'LOAD'): (75, 0),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (297, 0),
-    ('LOAD', 'LOAD', 'ADD_INT'): (298, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (194, 4),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (49, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (190, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (152, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (10, 6),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (158, 6),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (203, 6),
-    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (92, 6),
-    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (161, 5),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (299, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (191, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (300, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (172, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (73, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (178, 4),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (101, 4),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (119, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (45, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (70, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (157, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (177, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (87, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (69, 6),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (301, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (163, 11),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (148, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (90, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (8, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (302, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (303, 2),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (16, 0),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (185, 6),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (88, 0),
-    ('LOAD', 'LOAD', 'LOAD'): (74, 0),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (28, 6),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (9, 3),
-    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (134, 10),
-    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (11, 4),
-    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (118, 3),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (83, 0),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (143, 6),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (304, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (305, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (35, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (168, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (176, 0),
-    ('LOAD', 'LOAD', 'MUL_INT'): (306, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (307, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (308, 2),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (309, 0),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (114, 6),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (310, 0),
-    ('LOAD', 'LOAD', 'SUB_INT'): (311, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (312, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (139, 2),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (202, 3),
-    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (142, 4),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (313, 0),
-    ('LOAD', 'MUL_FLOAT'): (314, 0),
-    ('LOAD', 'MUL_INT'): (315, 1),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (316, 0),
-    ('LOAD', 'OK', 'RETURN'): (200, 0),
-    ('LOAD', 'RETURN'): (126, 0),
-    ('LOAD', 'SHARE'): (189, 0),
-    ('LOAD', 'STORE'): (5, 0),
-    ('LOAD', 'STORE', 'LOAD'): (41, 0),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (136, 4),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (187, 0),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (179, 0),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (186, 7),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (124, 5),
-    ('LOAD', 'SUB_FLOAT'): (317, 0),
-    ('LOAD', 'SUB_INT'): (318, 1),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (99, 2),
-    ('LOAD_OWN', 'LOAD'): (78, 0),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (276, 2),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (123, 3),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (277, 2),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (129, 2),
-    ('LOAD_OWN', 'SET_FIELD'): (54, 1),
-    ('LT_INT', 'JUMP_IF'): (321, 0),
-    ('LT_INT', 'JUMP_UNLESS'): (322, 0),
-    ('NEXT', 'SHARE'): (333, 0),
-    ('NEXT', 'SHARE', 'STORE'): (20, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (111, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (125, 0),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (334, 0),
-    ('NEXT', 'STORE'): (33, 0),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (127, 0),
-    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (94, 0),
-    ('NEXT', 'STORE', 'LOAD'): (14, 0),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (27, 4),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (4, 0),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (196, 6),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (154, 0),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (116, 5),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (58, 4),
-    ('NEXT', 'STORE', 'LOAD', 'STORE'): (85, 0),
-    ('NE_INT', 'JUMP_IF'): (336, 0),
-    ('NE_INT', 'JUMP_UNLESS'): (337, 0),
-    ('OK', 'RETURN'): (341, 0),
-    ('POP', 'JUMP'): (21, 0),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (346, 3),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (63, 3),
-    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (55, 5),
-    ('SHARE', 'STORE'): (79, 0),
-    ('STORE', 'JUMP'): (155, 0),
-    ('STORE', 'LOAD'): (68, 0),
-    ('STORE', 'LOAD', 'CONST'): (7, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (363, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (181, 0),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (159, 0),
-    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (144, 0),
-    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (29, 0),
-    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (46, 6),
-    ('STORE', 'LOAD', 'LOAD'): (150, 0),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (188, 3),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (364, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (365, 0),
-    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (104, 4),
-    ('CALL_BUILTIN', 'POP'): (96, 0),
-    ('LOAD', 'CALL_BUILTIN'): (84, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (278, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (18, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (133, 2),
-    ('LOAD_OWN', 'CALL_BUILTIN'): (180, 1),
-    ('CONST', 'CALL_METHOD'): (183, 1),
-    ('CONST', 'CONST', 'CALL_METHOD'): (89, 2),
-    ('CONST', 'CONST', 'CONST', 'CALL_METHOD'): (6, 3),
-    ('CONST', 'ARRAY', 'CALL_METHOD'): (138, 2),
-    ('CONCAT', 'STORE'): (221, 0),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (2, (0, 1, 3, 4)),
+    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (3, (0, 2, 3)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (5, (0, 1, 2, 3)),
+    ('LOAD', 'CALL_BUILTIN/2'): (6, (0, 1)),
+    ('JUMP_UNLESS', 'LOAD'): (8, (0, 1)),
+    ('ADD_INT', 'STORE', 'JUMP'): (9, (1, 2)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (10, (0, 2, 3, 4)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (11, (0, 1, 3)),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (12, (0, 1, 3, 4)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (13, (0, 1, 3, 4, 5, 7, 9, 10)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (14, (2,)),
+    ('LOAD', 'JUMP'): (15, (0, 1)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (16, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (17, (0, 1, 2, 5, 7, 9)),
+    ('LOAD', 'STORE'): (18, (0, 1)),
+    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (19, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (20, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (21, (0, 1, 3, 5, 7)),
+    ('CALL/2',): (22, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (23, (0, 1, 2, 3, 5)),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (24, (0, 2, 3)),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (25, (0, 1, 2, 3, 4, 5, 7)),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (26, (0, 1, 3, 5)),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (28, (1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (30, (0, 1, 3, 4, 5, 7, 9)),
+    ('DUP', 'IS', 'JUMP_UNLESS'): (31, (1, 2)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (34, (0, 1, 3, 4, 6)),
+    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (35, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (38, (0, 1)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (40, (0, 2, 3, 4, 6)),
+    ('CONST', 'REM_INT'): (41, (0,)),
+    ('NEXT', 'STORE', 'CONST'): (43, (0, 1, 2)),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (44, (0, 1, 2)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (61, (0, 1, 2, 3, 4, 5, 6, 7)),
+    ('CONST', 'CONST'): (62, (0, 1)),
+    ('GET_ELEMENT', 'STORE', 'LOAD'): (63, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (65, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (66, (0, 1, 3)),
+    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (67, (0, 1, 3)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (68, (0, 1, 3)),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (69, (0, 1, 2, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (70, (0, 1, 3, 4, 5, 7)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (71, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (74, (0, 1, 3, 4, 5)),
+    ('CONST', 'STORE'): (75, (0, 1)),
+    ('POP', 'CONST'): (76, (1,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (78, (0, 1, 3, 4, 5, 8, 9, 11)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (79, (0, 1, 3)),
+    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (80, (1, 2)),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (81, (0, 1, 3, 4, 7)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (83, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (84, (0, 1)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (85, (0, 1, 2, 3, 4, 6)),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (87, (0, 1, 2, 4, 5, 7)),
+    ('POP', 'JUMP'): (96, (1,)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (97, (0, 2, 4)),
+    ('CALL_METHOD/2',): (100, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (102, (0, 1, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (103, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (104, (0, 1, 3, 4, 6)),
+    ('CALL/1',): (105, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (106, (0, 1, 2, 3, 4, 5)),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (107, (1, 2, 4, 5)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (108, (0, 1, 2, 3)),
+    ('STORE', 'LOAD_OWN'): (109, (0, 1)),
+    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (111, (1, 2)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (112, (0, 1, 2, 3)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (113, (0, 1, 2)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (114, (0, 1, 3)),
+    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (115, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (116, (0, 1, 3)),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (118, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (119, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (120, (0, 1, 2, 3, 4)),
+    ('LOAD', 'LOAD', 'LOAD'): (121, (0, 1, 2)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (122, (0, 1, 2, 3, 5, 6, 7)),
+    ('LOAD', 'RETURN'): (123, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (124, (0, 1, 3, 4, 6)),
+    ('NEXT', 'STORE'): (133, (0, 1)),
+    ('NEXT', 'STORE', 'CONST', 'CONST'): (134, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD'): (135, (0, 1)),
+    ('CALL_METHOD/1',): (136, (0,)),
+    ('CALL_BUILTIN/1',): (137, (0,)),
+    ('LOAD', 'CALL_METHOD/0'): (138, (0, 1)),
+    ('POP', 'CONST', 'CONST'): (140, (1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (141, (0, 1, 3, 4, 6)),
+    ('SLIDE/1',): (143, ()),
+    ('CONST', 'RETURN'): (144, (0,)),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (145, (0, 1, 2, 3, 4, 5)),
+    ('CALL_METHOD/0',): (146, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (147, (0, 1, 3, 5)),
+    ('LOAD', 'STORE', 'LOAD'): (148, (0, 1, 2)),
+    ('DROP/1',): (150, ()),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (151, (0, 1, 3)),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (152, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'OK', 'RETURN'): (153, (0,)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (156, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (161, (0, 1, 3, 4, 7, 8, 11)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (172, (0, 1, 3, 5)),
+    ('NEXT', 'STORE', 'LOAD'): (173, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (174, (0, 1, 2, 4, 5, 7, 11)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (175, (0, 1, 3, 5, 7)),
+    ('STORE', 'CONST', 'LOAD'): (176, (0, 1, 2)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (177, (0, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (178, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (179, (0, 1, 2, 3, 6, 8, 9)),
+    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (180, (0, 1, 2)),
+    ('NEXT', 'SHARE'): (181, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (182, (0, 1, 3, 5, 7)),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (183, (0, 2)),
+    ('STORE', 'LOAD', 'CONST'): (184, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (185, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (186, (0, 1, 2, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (187, (0, 1, 2, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (188, (0, 1, 3, 5)),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (189, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (191, (0, 1, 3, 4)),
+    ('CALL_BUILTIN/2', 'POP'): (192, (0,)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (193, (0, 1, 2, 3)),
+    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (196, (0, 1, 2)),
+    ('INDEX_ARRAY', 'GET_FIELD'): (197, (1,)),
+    ('JOIN/3',): (198, ()),
+    ('LOAD', 'CONST', 'CONST'): (199, (0, 1, 2)),
+    ('FILL', 'JUMP'): (209, (1,)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (210, (0, 1, 3)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD'): (211, (0, 1, 2, 3)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (212, (0, 2, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (214, (0, 1, 2, 4, 6)),
+    ('ADD_INT', 'RETURN'): (215, ()),
+    ('CONST', 'CONST', 'CALL_METHOD/1'): (217, (0, 1, 2)),
+    ('ARRAY/2', 'EMIT'): (218, ()),
+    ('TUPLE/2',): (219, ()),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (220, (0, 1, 3, 4)),
+    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (222, (0, 2)),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (223, (0,)),
+    ('ARRAY/2',): (224, ()),
+    ('NEXT', 'SHARE', 'STORE'): (226, (0, 2)),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (227, (0, 1, 2)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (229, (0, 1, 2, 3, 4)),
+    ('STORE', 'JUMP'): (238, (0, 1)),
+    ('LOAD', 'CONST', 'SUB_INT'): (239, (0, 1)),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (240, (0, 1, 3)),
+    ('LOAD', 'GET_FIELD'): (241, (0, 1)),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (242, (0, 1, 3, 5, 7)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (243, (0, 1, 2, 4, 5)),
+    ('CONST', 'JUMP'): (245, (0, 1)),
+    ('CONST', 'ARRAY/1', 'CALL_METHOD/1'): (246, (0, 2)),
+    ('CALL_VALUE/1',): (248, (0,)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (249, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (251, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (256, (0, 1, 3)),
+    ('CONST', 'SUB_INT'): (257, (0,)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (258, (0, 1, 2, 5, 7)),
+    ('STORE', 'LOAD'): (266, (0, 1)),
+    ('LOAD', 'SHARE'): (267, (0,)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (268, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (269, (0, 1, 2, 3, 5)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST'): (270, (0, 1, 2, 3)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (271, (2,)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (272, (0, 1, 2, 4)),
+    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (273, (0, 1, 2, 3)),
+    ('CONST', 'CALL_METHOD/1'): (275, (0, 1)),
+    ('LOAD', 'FAIL_MATCH'): (276, (0,)),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (277, (0, 1, 2, 3, 6)),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (278, (0, 1, 2, 4, 7)),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (280, (0, 2, 3, 4, 7, 8, 10)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (281, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (283, (0, 2)),
+    ('JOIN/2',): (284, ()),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (287, (0, 1, 3, 5)),
+    ('LOAD', 'CONST'): (295, (0, 1)),
+    ('CALL_BUILTIN/2',): (296, (0,)),
+    ('CONST', 'LOAD'): (297, (0, 1)),
+    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (298, (0, 1, 3)),
+    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (299, (0, 1)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (300, (0, 1, 3, 4, 5)),
+    ('LOAD_OWN', 'CALL_BUILTIN/2'): (302, (0, 1)),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (303, (0, 1, 2, 5)),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (304, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (305, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (306, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (307, (0, 1, 3, 4, 5, 7)),
+    ('JOIN/1',): (309, ()),
+    ('CONCAT', 'STORE'): (155, (1,)),
+}
+
+# by the line of the loop that fails, how far before the next node the opcode stands that has failed
+BEHIND = {
+    460: 4, 461: 2, 462: 2, 463: 2, 464: 1, 481: 1, 482: 1, 483: 1,
+    489: 1, 490: 1, 496: 3, 497: 3, 498: 3, 499: 3, 500: 3, 506: 2,
+    512: 1, 524: 3, 525: 3, 526: 3, 527: 3, 528: 3, 564: 1, 575: 2,
+    576: 2, 577: 2, 578: 2, 579: 2, 580: 1, 589: 5, 590: 5, 591: 5,
+    592: 5, 593: 5, 599: 4, 600: 4, 601: 3, 612: 3, 622: 4, 623: 2,
+    624: 2, 625: 2, 626: 2, 627: 2, 628: 1, 635: 11, 636: 9, 637: 9,
+    638: 9, 639: 9, 640: 9, 641: 9, 642: 9, 643: 9, 644: 5, 645: 5,
+    646: 5, 647: 5, 648: 5, 649: 5, 650: 5, 651: 5, 652: 3, 653: 3,
+    654: 3, 655: 2, 656: 2, 657: 2, 658: 2, 659: 2, 660: 2, 680: 5,
+    681: 5, 682: 5, 683: 5, 684: 5, 690: 4, 699: 7, 700: 5, 701: 5,
+    702: 5, 703: 5, 704: 3, 705: 3, 706: 3, 707: 1, 708: 1, 709: 1,
+    710: 1, 715: 7, 716: 5, 717: 5, 718: 5, 719: 4, 729: 9, 730: 6,
+    731: 6, 732: 6, 733: 5, 734: 5, 735: 5, 736: 5, 737: 5, 738: 5,
+    739: 5, 740: 3, 741: 3, 742: 3, 752: 1, 756: 3, 757: 2, 758: 1,
+    759: 1, 760: 1, 796: 6, 797: 6, 798: 6, 799: 6, 800: 6, 801: 5,
+    802: 2, 803: 2, 804: 2, 805: 1, 815: 5, 816: 3, 817: 3, 818: 3,
+    819: 3, 820: 1, 821: 1, 822: 1, 847: 8, 848: 2, 849: 2, 850: 2,
+    863: 5, 864: 5, 865: 5, 866: 5, 867: 5, 873: 4, 874: 1, 875: 1,
+    876: 1, 877: 1, 878: 1, 879: 1, 880: 1, 881: 1, 892: 4, 893: 3,
+    894: 3, 895: 3, 896: 2, 897: 2, 898: 2, 899: 2, 900: 2, 901: 2,
+    938: 2, 939: 1, 950: 9, 951: 7, 952: 7, 953: 7, 954: 7, 955: 7,
+    956: 7, 957: 7, 958: 7, 959: 3, 960: 3, 961: 3, 962: 3, 963: 3,
+    964: 3, 965: 3, 966: 3, 971: 6, 972: 3, 973: 3, 978: 1, 988: 3,
+    1018: 2, 1120: 2, 1121: 2, 1122: 2, 1128: 2, 1129: 2, 1140: 2, 1141: 2,
+    1142: 2, 1143: 2, 1144: 2, 1150: 1, 1162: 7, 1163: 7, 1164: 7, 1165: 7,
+    1166: 7, 1172: 6, 1173: 6, 1174: 5, 1175: 2, 1176: 2, 1177: 2, 1178: 2,
+    1209: 7, 1210: 6, 1211: 5, 1212: 5, 1217: 2, 1223: 1, 1230: 2, 1231: 1,
+    1250: 9, 1259: 3, 1260: 1, 1261: 1, 1262: 1, 1268: 5, 1269: 5, 1270: 2,
+    1286: 7, 1287: 4, 1288: 4, 1293: 1, 1294: 1, 1295: 1, 1300: 3, 1301: 1,
+    1332: 3, 1333: 1, 1334: 1, 1335: 1, 1339: 7, 1340: 6, 1341: 6, 1342: 6,
+    1343: 6, 1344: 6, 1345: 6, 1346: 4, 1347: 4, 1348: 4, 1349: 4, 1350: 4,
+    1351: 1, 1352: 1, 1353: 1, 1364: 5, 1365: 3, 1366: 3, 1367: 3, 1368: 2,
+    1373: 1, 1383: 7, 1384: 7, 1385: 4, 1386: 4, 1392: 2, 1414: 3, 1415: 2,
+    1416: 2, 1427: 3, 1428: 1, 1429: 1, 1430: 1, 1431: 1, 1432: 1, 1433: 1,
+    1434: 1, 1435: 1, 1440: 11, 1441: 9, 1442: 9, 1443: 9, 1444: 9, 1445: 9,
+    1446: 9, 1447: 9, 1448: 9, 1449: 3, 1450: 3, 1451: 3, 1452: 3, 1453: 3,
+    1454: 3, 1455: 3, 1456: 1, 1457: 1, 1458: 1, 1459: 1, 1460: 1, 1461: 1,
+    1462: 1, 1463: 1, 1464: 1, 1465: 1, 1466: 1, 1482: 7, 1483: 6, 1484: 3,
+    1485: 3, 1486: 3, 1487: 3, 1488: 3, 1489: 3, 1490: 3, 1491: 3, 1492: 2,
+    1493: 2, 1494: 2, 1495: 2, 1496: 2, 1497: 2, 1506: 3, 1507: 1, 1508: 1,
+    1509: 1, 1515: 6, 1516: 5, 1517: 4, 1518: 4, 1523: 1, 1524: 1, 1525: 1,
+    1526: 1, 1536: 7, 1537: 7, 1538: 4, 1539: 4, 1540: 4, 1541: 4, 1542: 4,
+    1543: 4, 1544: 4, 1545: 4, 1621: 4, 1622: 4, 1623: 4, 1624: 4, 1625: 4,
+    1626: 4, 1627: 4, 1628: 2, 1629: 2, 1630: 2, 1648: 6, 1649: 5, 1650: 2,
+    1651: 2, 1652: 2, 1653: 1, 1665: 3, 1666: 3, 1667: 3, 1668: 3, 1669: 3,
+    1675: 2, 1710: 6, 1711: 4, 1712: 4, 1713: 4, 1714: 4, 1715: 4, 1716: 4,
+    1717: 4, 1718: 4, 1743: 5, 1744: 2, 1745: 2, 1746: 2, 1747: 1, 1755: 6,
+    1756: 6, 1757: 6, 1758: 6, 1759: 6, 1765: 5, 1782: 3, 1783: 2, 1790: 1,
+    1791: 1, 1806: 3, 1807: 2, 1808: 2, 1818: 3, 1819: 3, 1825: 2, 1826: 1,
+    1836: 5, 1837: 3, 1838: 3, 1839: 3, 1840: 3, 1841: 3, 1849: 2, 1850: 2,
+    1851: 2, 1852: 2, 1853: 2, 1854: 2, 1855: 2, 1863: 3, 1918: 6, 1919: 4,
+    1920: 4, 1921: 4, 1922: 4, 1923: 4, 1924: 4, 1925: 4, 1926: 4, 1935: 7,
+    1936: 6, 1937: 2, 1938: 2, 1952: 2, 1960: 5, 1961: 4, 1962: 2, 1963: 2,
+    1964: 2, 1965: 2, 1966: 2, 1967: 2, 1968: 2, 1977: 7, 1978: 4, 1979: 4,
+    1984: 1, 1985: 1, 1986: 1, 1987: 1, 1988: 1, 1989: 1, 1990: 1, 1991: 1,
+    1995: 7, 1996: 7, 1997: 5, 1998: 4, 1999: 4, 2005: 1, 2006: 1, 2007: 1,
+    2019: 1, 2020: 1, 2021: 1, 2022: 1, 2023: 1, 2032: 3, 2033: 3, 2034: 3,
+    2035: 3, 2036: 3, 2042: 2, 2065: 5, 2066: 3, 2067: 1, 2076: 2, 2081: 6,
+    2082: 4, 2083: 4, 2084: 4, 2085: 4, 2086: 4, 2087: 4, 2088: 4, 2089: 4,
+    2099: 1, 2149: 1, 2181: 7, 2182: 4, 2183: 4, 2196: 1, 2207: 5, 2208: 3,
+    2209: 3, 2210: 3, 2211: 3, 2212: 3, 2213: 1, 2214: 1, 2215: 1, 2223: 2,
+    2224: 1, 2234: 5, 2235: 3, 2236: 3, 2237: 3, 2238: 3, 2239: 3, 2240: 3,
+    2241: 3, 2242: 3, 2284: 1, 2285: 1, 2286: 1, 2287: 1, 2288: 1, 2289: 1,
+    2290: 1, 2291: 1, 2292: 1, 2362: 11, 2390: 3, 2391: 3, 2392: 3, 2393: 3,
+    2394: 3, 2395: 3, 2396: 3, 2397: 1, 2398: 1, 2399: 1, 2400: 1, 2401: 1,
+    2402: 1, 2403: 1, 2404: 1, 2405: 1, 2406: 1, 2407: 1, 2421: 6, 2422: 3,
+    2423: 3, 2424: 3, 2425: 3, 2426: 3, 2436: 3, 2437: 3, 2438: 3, 2439: 3,
+    2440: 3, 2446: 2, 2447: 2, 2448: 1, 2455: 3, 2464: 3, 2465: 3, 2466: 3,
+    2467: 3, 2468: 3, 2474: 2, 2481: 1, 2482: 1, 2534: 1, 2535: 1, 2536: 1,
+    2537: 1, 2549: 1, 2550: 1, 2562: 2, 2591: 5, 2592: 3, 2593: 3, 2594: 3,
+    2595: 3, 2596: 3, 2597: 3, 2614: 2, 2615: 1, 2647: 2, 2648: 2, 2649: 2,
+    2650: 1, 2664: 2, 2665: 2, 2666: 2, 2667: 2, 2668: 2, 2674: 1, 2675: 1,
+    2681: 5, 2682: 2, 2683: 2, 2684: 2, 2685: 2, 2686: 2, 2687: 2, 2701: 4,
+    2702: 4, 2703: 4, 2704: 4, 2705: 4, 2711: 3, 2778: 1, 2779: 1, 2787: 2,
+    2797: 3, 2807: 1, 2812: 7, 2818: 5, 2819: 2, 2820: 2, 2821: 2, 2822: 1,
+    2823: 1, 2824: 1, 2825: 1, 2826: 1, 2827: 1, 2842: 1, 2852: 7, 2853: 5,
+    2854: 5, 2855: 5, 2856: 4, 2857: 1, 2858: 1, 2859: 1, 2864: 2, 2865: 1,
+    2932: 7, 2933: 4, 2934: 4, 2939: 1, 2940: 1, 2941: 1, 2985: 3, 2986: 1,
+    2987: 1, 2988: 1, 2999: 7, 3000: 4, 3001: 4, 3002: 4, 3003: 3, 3004: 3,
+    3005: 3, 3006: 3, 3007: 3, 3008: 3, 3009: 3, 3010: 1, 3011: 1, 3012: 1,
+    3080: 5, 3081: 3, 3082: 3, 3083: 3, 3084: 3, 3085: 3, 3098: 7, 3099: 5,
+    3100: 5, 3101: 5, 3102: 3, 3103: 3, 3104: 3, 3105: 3, 3114: 2, 3115: 2,
+    3121: 2, 3122: 2, 3123: 2, 3124: 2, 3125: 2, 3131: 1, 3136: 11, 3137: 8,
+    3138: 8, 3139: 8, 3140: 8, 3141: 8, 3142: 8, 3143: 8, 3144: 8, 3145: 5,
+    3146: 5, 3147: 5, 3148: 5, 3149: 5, 3150: 5, 3151: 5, 3152: 5, 3153: 3,
+    3154: 3, 3155: 3, 3156: 3, 3157: 3, 3158: 3, 3159: 3, 3160: 3, 3161: 2,
+    3162: 2, 3163: 2, 3164: 1, 3165: 1, 3166: 1, 3172: 2, 3173: 2, 3174: 2,
+    3175: 2, 3176: 2, 3177: 2, 3178: 2, 3185: 9, 3190: 7, 3191: 5, 3192: 5,
+    3193: 5, 3194: 5, 3195: 5, 3196: 5, 3197: 5, 3198: 5, 3199: 3, 3200: 3,
+    3201: 3, 3211: 1, 3212: 1, 3213: 1, 3214: 1, 3227: 2, 3228: 2, 3229: 2,
+    3235: 2, 3236: 2, 3245: 9, 3246: 5, 3247: 5, 3248: 5, 3249: 5, 3250: 5,
+    3251: 5, 3252: 4, 3253: 4, 3254: 4, 3255: 2, 3256: 2, 3257: 2, 3258: 1,
+    3259: 1, 3260: 1, 3261: 1, 3262: 1, 3263: 1, 3272: 2, 3283: 2, 3284: 2,
+    3291: 5, 3292: 5, 3293: 5, 3294: 5, 3295: 5, 3301: 4, 3302: 2, 3313: 5,
+    3314: 3, 3315: 3, 3316: 3, 3317: 3, 3318: 3, 3319: 3, 3320: 3, 3321: 3,
+    3331: 5, 3332: 2, 3333: 2, 3334: 2, 3344: 6, 3345: 3, 3346: 3, 3347: 3,
+    3348: 3, 3349: 3, 3350: 2, 3351: 2, 3352: 2, 3353: 1, 3360: 5, 3361: 3,
+    3362: 3, 3363: 3, 3364: 3, 3365: 3, 3366: 3, 3367: 3, 3368: 3, 3379: 4,
+    3380: 2, 3381: 2, 3382: 2, 3383: 1, 3390: 1, 3391: 1, 3392: 1, 3393: 1,
+    3398: 3, 3399: 2, 3400: 1, 3401: 1, 3425: 3, 3426: 3, 3427: 1, 3435: 1,
+    3436: 1, 3437: 1, 3438: 1, 3439: 1, 3440: 1, 3441: 1, 3442: 1, 3454: 2,
+    3514: 1, 3515: 1, 3527: 5, 3528: 2, 3529: 2, 3541: 5, 3542: 5, 3543: 5,
+    3544: 5, 3545: 5, 3551: 4, 3552: 1, 3553: 1, 3554: 1, 3555: 1, 3556: 1,
+    3557: 1, 3558: 1, 3559: 1, 3565: 3, 3566: 3, 3567: 3, 3568: 3, 3569: 3,
+    3575: 2, 3581: 1, 3582: 1, 3592: 4, 3602: 3, 3603: 3, 3614: 1, 3647: 6,
+    3648: 5, 3649: 5, 3654: 5, 3655: 5, 3656: 2, 3657: 2, 3658: 2, 3659: 2,
+    3660: 2, 3661: 2, 3662: 2, 3663: 2, 3664: 1, 3665: 1, 3670: 7, 3671: 4,
+    3672: 4, 3673: 4, 3674: 4, 3675: 4, 3676: 4, 3677: 2, 3678: 2, 3679: 2,
+    3680: 2, 3681: 1, 3682: 1, 3683: 1, 3684: 1, 3685: 1, 3686: 1, 3687: 1,
+    3698: 10, 3699: 9, 3700: 9, 3701: 9, 3702: 9, 3703: 9, 3704: 9, 3705: 9,
+    3706: 9, 3707: 3, 3708: 3, 3709: 3, 3710: 3, 3711: 3, 3712: 3, 3713: 3,
+    3714: 1, 3715: 1, 3716: 1, 3717: 1, 3718: 1, 3719: 1, 3720: 1, 3721: 1,
+    3722: 1, 3723: 1, 3724: 1, 3733: 7, 3734: 4, 3735: 4, 3740: 1, 3741: 1,
+    3742: 1, 3743: 1, 3744: 1, 3745: 1, 3746: 1, 3747: 1, 3756: 3, 3757: 3,
+    3758: 3, 3759: 3, 3760: 3, 3761: 3, 3762: 3, 3763: 1, 3764: 1, 3765: 1,
+    3782: 5, 3783: 3, 3784: 3, 3785: 3, 3786: 3, 3787: 3, 3788: 3, 3789: 3,
+    3790: 3, 3791: 1, 3792: 1, 3793: 1, 3841: 1, 3855: 1, 3868: 1, 3869: 1,
+    3870: 1, 3871: 1, 3872: 1, 3873: 1, 3874: 1, 3882: 3, 3883: 3, 3895: 5,
+    3896: 2, 3897: 2, 3905: 1, 3906: 1, 3907: 1, 3908: 1, 3939: 5, 3940: 2,
+    3941: 2, 3942: 2, 3952: 3, 3953: 3, 3954: 3, 3960: 3, 3961: 3, 3962: 2,
+    3963: 2, 3964: 2, 3965: 2, 3966: 2, 3967: 2, 3976: 5, 3977: 3, 3978: 3,
+    3979: 3, 3980: 3, 3981: 3, 3982: 3, 3983: 3, 3984: 3, 3994: 7, 3995: 5,
+    3996: 5, 3997: 5, 3998: 5, 3999: 5, 4000: 4, 4010: 7, 4011: 5, 4012: 5,
+    4013: 5, 4014: 4, 4015: 1, 4016: 1, 4017: 1,
 }
 
 
@@ -1083,11 +433,7 @@ def run(machine, task):
     """Run `task` until it ends, suspends or emits; a panic leaves as Panic with the place noted on the task."""
     ins, locs, cells, code, tos = task.state
     st = task.stack
-    push = st.append
-    pop = st.pop
     frames = task.frames
-    push_frame = frames.append
-    pop_frame = frames.pop
     limit = machine.depth_limit - task.base
     debt = machine.debt
     fuel = machine.chunk()
@@ -1096,3926 +442,2321 @@ def run(machine, task):
             op, arg, ins, near, far = ins
             if near is None:
                 if far is None:
-                    if op < 1:
-                        # JUMP
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 9:
-                        if op >= 7:
-                            if op < 8:
-                                # STORE__LOAD__CONST
-                                o0, o1, o2 = arg
-                                locs[o0] = tos
-                                push(locs[o1])
-                                tos = o2
-                                continue
-                            # LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            if not (v3 < locs[o3]):
-                                ins, cost = o5
+                    if op < 16:
+                        if op < 3:
+                            if op < 1:
+                                # JUMP
+                                ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            continue
-                        if op < 2:
-                            # LOAD__LOAD__SUB_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0] - locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            locs[o3] = v1
-                            continue
-                        if op < 4:
-                            if op >= 3:
-                                # DUP__IS_ABSENT__JUMP_UNLESS
-                                o2, = arg
-                                if not (tos is None or tos is NONE_VALUE):
-                                    ins, cost = o2
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
+                            if op < 2:
+                                # CONST
+                                st.append(tos)
+                                tos = arg
                                 continue
-                            # LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD
-                            o0, o1, o2, o3, o6, o8, o9 = arg
-                            v1 = locs[o2]
-                            if v1 >= 0 and o3 > 0:
-                                v2 = v1 % o3
-                            else:
-                                try:
-                                    v2 = int_rem(v1, o3)
-                                except BaseException:
-                                    ins = node_before(code, ins, 5)
-                                    raise
-                            v3 = getattr(locs[o0], o1) + v2
-                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                                ins = node_before(code, ins, 4)
+                            # LOAD CONST ADD_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            v4 = v3 - o6
-                            if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                                ins = node_before(code, ins, 2)
-                                overflow('-')
-                            v5 = locs[o8]
-                            try:
-                                if v5.shared:
-                                    v5 = own(v5)
-                                    locs[o8] = v5
-                            except AttributeError:
-                                pass
-                            if not isinstance(v5, Struct):
-                                raise Panic("P007", "expected a struct in a field assignment")
-                            setattr(v5, o9, v4)
-                            continue
-                        if op < 5:
-                            # NEXT__STORE__LOAD__CONST__LOAD__CONST
-                            o0, o1, o2, o3, o4, o5 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            push(tos)
-                            push(locs[o2])
-                            push(o3)
-                            push(locs[o4])
-                            tos = o5
-                            continue
-                        if op < 6:
-                            # LOAD__STORE
-                            o0, o1 = arg
-                            locs[o1] = locs[o0]
-                            continue
-                        # CONST__CONST__CONST__CALL_METHOD
-                        c0, c1, c2, arg = arg
-                        if arg.argc == 2:
-                            push(tos)
-                            new = [c1, c2]
-                            tos = c0
-                        elif arg.argc == 3:
-                            new = [c0, c1, c2]
-                        else:
-                            push(tos)
-                            push(c0)
-                            push(c1)
-                            tos = c2
-                            n = arg.argc
-                            if n == 1:
-                                new = [tos]
-                                tos = pop()
-                            elif n:
-                                push(tos)
-                                new = st[-n:]
-                                del st[-n:]
-                                tos = pop()
-                            else:
-                                new = []
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 15:
-                        if op >= 13:
-                            if op < 14:
-                                # LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN
-                                o0, o1, o3 = arg
-                                v1 = locs[o0]
-                                if v1 >= 0 and o1 > 0:
-                                    v2 = v1 % o1
-                                else:
-                                    v2 = int_rem(v1, o1)
-                                push(tos)
-                                tos = (v2 == o3)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            # NEXT__STORE__LOAD
-                            o0, o1, o2 = arg
-                            for v1 in tos:
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o1] = v1
-                            push(tos)
-                            tos = locs[o2]
-                            continue
-                        if op < 10:
-                            # LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF
-                            o0, o1, o2, o5 = arg
-                            v1 = locs[o1] + locs[o2]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            if (locs[o0] == v1):
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 11:
-                            # LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] + locs[o5]
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('+')
-                            locs[o7] = v2
-                            continue
-                        if op >= 12:
-                            # JUMP_UNLESS__LOAD
-                            o0, o1 = arg
-                            if tos is False:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = locs[o1]
-                            continue
-                        # LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP
-                        o0, o1, o2, o5, o6 = arg
-                        v1 = locs[o2]
-                        v2 = locs[o1]
-                        v3 = v2 * v1 if v2 < v1 else v2 * v1
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('*')
-                        v4 = locs[o0] + v3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 17:
-                        if op < 16:
-                            # LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not (locs[o0] >= o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if not (locs[o4] <= o5):
-                                ins, cost = o7
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] <= locs[o1]):
-                            ins, cost = o3
+                            locs[o3] = r
+                            ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        continue
-                    if op < 22:
-                        if op >= 20:
-                            if op < 21:
-                                # NEXT__SHARE__STORE
-                                o0, o2 = arg
-                                for v1 in tos:
-                                    break
-                                else:
-                                    tos = pop()
+                        if op < 9:
+                            if op >= 7:
+                                if op < 8:
+                                    # ADD_INT
+                                    a = st.pop()
+                                    r = a + tos
+                                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                        tos = r
+                                        continue
+                                    overflow('+')
+                                # JUMP_UNLESS LOAD
+                                o0, o1 = arg
+                                if tos is False:
                                     ins, cost = o0
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
+                                    tos = st.pop()
                                     continue
-                                if type(v1) not in PLAIN:
-                                    share(v1)
-                                locs[o2] = v1
+                                if tos is not True:
+                                    raise not_bool(tos)
+                                tos = locs[o1]
                                 continue
-                            # POP__JUMP
-                            o1, = arg
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 18:
-                            # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
-                            o0, o1, o2, o3 = arg
-                            v1 = locs[o0]
-                            if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                                ins, cost = o2
+                            if op >= 5:
+                                if op < 6:
+                                    # NEXT STORE LOAD LOAD
+                                    o0, o1, o2, o3 = arg
+                                    for value in tos:
+                                        break
+                                    else:
+                                        ins, cost = o0
+                                        fuel -= cost
+                                        if fuel < 0:
+                                            fuel = machine.refill(fuel)
+                                        tos = st.pop()
+                                        continue
+                                    locs[o1] = value
+                                    st.append(tos)
+                                    st.append(locs[o2])
+                                    tos = locs[o3]
+                                    continue
+                                # LOAD CALL_BUILTIN/2
+                                o0, o1 = arg
+                                value = o1[0](tos, locs[o0])
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
+                                continue
+                            if op >= 4:
+                                # SHARE
+                                if type(tos) not in PLAIN:
+                                    share(tos)
+                                continue
+                            # NEXT DUP GET_ELEMENT CALL_VALUE/0
+                            o0, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            push(tos)
-                            tos = locs[o3]
-                            continue
-                        if op >= 19:
-                            # RETURN_RESULT
-                            if type(tos) is Err:
-                                marked(tos, arg)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # LOAD_OWN__SWAP__CALL_BUILTIN__POP
-                        owner, (body, n) = arg
-                        object = locs[owner]
-                        try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if n == 1:
-                            body(tos)
-                            tos = object
-                        elif n == 2:
-                            body(object, tos)
-                            tos = pop()
-                        else:
-                            push(object)
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            body(*new)
-                            tos = pop()
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 23:
-                        # VARIANT
-                        push(tos)
-                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
-                        continue
-                    if op < 26:
-                        if op < 24:
-                            # CONST__SUB_INT
-                            o0, = arg
-                            v1 = tos - o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            tos = v1
-                            continue
-                        if op < 25:
-                            # POP
-                            tos = pop()
-                            continue
-                        # DUP
-                        push(tos)
-                        continue
-                    if op < 28:
-                        if op < 27:
-                            # GET_MEMBER
-                            tos = get_member(tos, arg)
-                            continue
-                        # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
-                        o0, o1, o2, o3, o5 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
+                            callee = value[o2]
+                            if type(callee) is not Closure or callee.function.argc != o3:
+                                raise bad_call(callee, o3)
+                            callee2 = callee.function
+                            arguments = []
+                            captured = callee.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee2
+                            ins = callee2.entry
+                            fuel -= callee2.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            locs = arguments + callee2.blank if callee2.blank else arguments
+                            cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                            st.append(tos)
+                            tos = value
                             continue
-                        locs[o1] = v1
-                        v2 = locs[o2] + o3
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        push(v2)
-                        tos = locs[o5]
-                        continue
-                    if op >= 30:
-                        if op < 31:
-                            # SOME
-                            tos = Some(tos)
-                            continue
-                        if op < 32:
-                            # CONST__EQ_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos == o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # EQ
-                        a = pop()
-                        tos = equal(a, tos)
-                        continue
-                    if op >= 29:
-                        # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
-                        o0, o1, o3, o4, o6 = arg
-                        locs[o0] = tos
-                        if not (type(locs[o1]) is Some):
-                            tos = pop()
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4]
-                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
-                        locs[o6] = v2
-                        tos = pop()
-                        continue
-                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
-                    o0, o1, o2, o4, o7 = arg
-                    v1 = locs[o1] + locs[o2]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 4)
-                        overflow('+')
-                    if v1 >= 0 and o4 > 0:
-                        v2 = v1 // o4
-                    else:
-                        try:
-                            v2 = int_div(v1, o4)
-                        except BaseException:
-                            ins = node_before(code, ins, 2)
-                            raise
-                    v3 = locs[o0].items
-                    if v2 < 0:
-                        index_out_of_range(v2, len(v3))
-                    try:
-                        v4 = v3[v2]
-                    except IndexError:
-                        index_out_of_range(v2, len(v3))
-                    locs[o7] = v4
-                    continue
-                if far:
-                    if op < 34:
-                        # NEXT__STORE
-                        o0, o1 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        continue
-                    if op < 36:
-                        if op < 35:
-                            # RETURN
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS
-                        o0, o1, o3, o4, o7, o9 = arg
-                        if not (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) <= o7):
-                            ins, cost = o9
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 42:
-                        if op >= 39:
-                            if op < 40:
-                                # NEXT
-                                for value in tos:
-                                    push(tos)
-                                    tos = value
-                                    break
-                                else:
-                                    tos = pop()
+                        if op >= 14:
+                            if op < 15:
+                                # DUP IS_ABSENT JUMP_UNLESS
+                                if not (tos is None or tos is NONE_VALUE):
                                     ins, cost = arg
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
+                                    continue
                                 continue
-                            if op < 41:
-                                # LOAD__CONST
-                                o0, o1 = arg
-                                push(tos)
-                                push(locs[o0])
-                                tos = o1
-                                continue
-                            # LOAD__STORE__LOAD
-                            o0, o1, o2 = arg
-                            locs[o1] = locs[o0]
-                            push(tos)
-                            tos = locs[o2]
+                            # LOAD JUMP
+                            o0, o1 = arg
+                            value = locs[o0]
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value
                             continue
-                        if op < 37:
-                            # LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD
-                            o0, o1, o2, o4, o5 = arg
-                            v1 = getattr(locs[o0], o1) + o2
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 2)
+                        if op < 10:
+                            # ADD_INT STORE JUMP
+                            o1, o2 = arg
+                            a = st.pop()
+                            r = a + tos
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            v2 = locs[o4]
-                            try:
-                                if v2.shared:
-                                    v2 = own(v2)
-                                    locs[o4] = v2
-                            except AttributeError:
-                                pass
-                            if not isinstance(v2, Struct):
-                                raise Panic("P007", "expected a struct in a field assignment")
-                            setattr(v2, o5, v1)
-                            continue
-                        if op < 38:
-                            # UNWRAP
-                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                            continue
-                        # CONST__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE
-                        o0, o1, o2, o4, o5, o7 = arg
-                        v1 = locs[o1]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o1] = v1
-                        except AttributeError:
-                            pass
-                        v2 = locs[o2]
-                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                            v1.items[v2] = o0
-                        else:
-                            try:
-                                write_element(v1, v2, o0)
-                            except BaseException:
-                                ins = node_before(code, ins, 4)
-                                raise
-                        v3 = locs[o4] + locs[o5]
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            overflow('+')
-                        locs[o7] = v3
-                        continue
-                    if op < 44:
-                        if op < 43:
-                            # LOAD__CONST__EQ_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] == o1):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD__IS_VARIANT__JUMP_UNLESS
-                        o0, o1, o2 = arg
-                        v1 = locs[o0]
-                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                            locs[o1] = r
                             ins, cost = o2
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        continue
-                    if op < 45:
-                        # LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] == o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4] + o5
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o7] = v1
-                        continue
-                    if op < 46:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        if not (v3 <= o3):
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 49:
-                        if op >= 48:
-                            # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                ins = node_before(code, ins, 5)
-                                overflow('+')
-                            locs[o3] = v1
-                            v2 = locs[o4] - o5
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('-')
-                            locs[o7] = v2
-                            continue
-                        if op < 47:
-                            # STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP
-                            o0, o1, o2, o3, o4, o5, o7 = arg
-                            locs[o0] = tos
-                            v1 = locs[o1]
-                            if not (type(v1) is EnumValue and v1.decl is o2.decl and v1.variant == o2.variant):
-                                tos = pop()
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            v2 = locs[o4] + locs[o5]
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('+')
-                            tos = v2
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # ENTER
-                        arg.hits += 1
-                        if arg.hits > machine.calls_before:
-                            push(tos)
-                            machine.fuel, fuel = fuel, 0
-                            value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
-                            machine.fuel, fuel = 0, machine.fuel
-                            if value is False:
-                                tos = pop()
-                            elif value is None:
-                                ins, locs, cells, code, tos = task.state
-                                if machine.raised is not None:
-                                    raise machine.take_raised()
-                            else:
-                                tos = value[0]
-                                ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 51:
-                        if op < 50:
-                            # LOAD__LOAD__ADD_INT__RETURN
-                            o0, o1 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # JUMP_IF
-                        if tos is False:
-                            tos = pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 53:
-                        if op < 52:
-                            # JUMP_UNLESS__LOAD__CONST
-                            o0, o1, o2 = arg
-                            if tos is False:
-                                tos = pop()
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            push(locs[o1])
-                            tos = o2
-                            continue
-                        # IS
-                        tos = matches(tos, arg)
-                        continue
-                    if op < 54:
-                        # LOAD__GET_FIELD
-                        o0, o1 = arg
-                        push(tos)
-                        tos = getattr(locs[o0], o1)
-                        continue
-                    if op < 55:
-                        # LOAD_OWN__SET_FIELD
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
-                        except AttributeError:
-                            pass
-                        if not isinstance(v1, Struct):
-                            raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(v1, o1, tos)
-                        tos = pop()
-                        continue
-                    if op < 56:
-                        # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
-                        o1, o2, o3, o4, o6 = arg
-                        v1 = locs[o3] + o4
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        v2 = locs[o6]
-                        if type(v2) not in PLAIN:
-                            share(v2)
-                        push(locs[o1])
-                        push(locs[o2])
-                        push(v1)
-                        tos = v2
-                        continue
-                    # LINK
-                    ins = arg.home.link(arg)
-                    fuel -= arg.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 61:
-                    if op >= 59:
-                        if op < 60:
-                            # TUPLE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = tuple(new)
-                            continue
-                        # LOAD_OWN
-                        push(tos)
-                        value = locs[arg]
-                        try:
-                            if value.shared:
-                                locs[arg] = value = own(value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    if op >= 58:
-                        # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o2, o3, o5 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        v2 = locs[o3]
-                        v3 = locs[o2].items
-                        if v2 < 0:
-                            index_out_of_range(v2, len(v3))
-                        try:
-                            v4 = v3[v2]
-                        except IndexError:
-                            index_out_of_range(v2, len(v3))
-                        locs[o5] = v4
-                        continue
-                    # CALL
-                    callee = arg
-                    n = callee.argc
-                    if n == 1:
-                        new = [tos]
-                        tos = pop()
-                    elif n:
-                        push(tos)
-                        new = st[-n:]
-                        del st[-n:]
-                        tos = pop()
-                    else:
-                        new = []
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                    continue
-                if op < 63:
-                    if op < 62:
-                        # LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o1, o2, o4, o6 = arg
-                        v1 = getattr(locs[o0], o1)
-                        if v1 >= 0 and o2 > 0:
-                            v2 = v1 % o2
-                        else:
-                            v2 = int_rem(v1, o2)
-                        if not (v2 == o4):
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # CONCAT
-                    a = pop()
-                    tos = concat(a, tos)
-                    continue
-                if op < 64:
-                    # POP__LOAD__CONST__ADD_INT__STORE__JUMP
-                    o1, o2, o4, o5 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o4] = v1
-                    tos = pop()
-                    ins, cost = o5
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 66:
-                    if op < 65:
-                        # LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP
-                        o0, o1, o2, o3, o4, o5 = arg
-                        locs[o2] = locs[o0][o1]
-                        locs[o4] = locs[o3]
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
-                    continue
-                if op < 70:
-                    if op < 68:
-                        if op >= 67:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * 1.0 * tos
-                            continue
-                        # CALL_METHOD
-                        n = arg.argc
-                        if n == 1:
-                            new = [tos]
-                            tos = pop()
-                        elif n:
-                            push(tos)
-                            new = st[-n:]
-                            del st[-n:]
-                            tos = pop()
-                        else:
-                            new = []
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 69:
-                        # STORE__LOAD
-                        o0, o1 = arg
-                        locs[o0] = tos
-                        tos = locs[o1]
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE
-                    o0, o1, o3, o4, o5, o7, o9 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 7)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 7)
-                        index_out_of_range(v1, len(v2))
-                    v4 = locs[o5]
-                    v5 = locs[o4].items
-                    if v4 < 0:
-                        index_out_of_range(v4, len(v5))
-                    try:
-                        v6 = v5[v4]
-                    except IndexError:
-                        index_out_of_range(v4, len(v5))
-                    locs[o9] = (getattr(v3, o3) - getattr(v6, o7) + -0.0)
-                    continue
-                if op < 72:
-                    if op < 71:
-                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
-                        o0, o1, o3 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        push(tos)
-                        tos = getattr(v3, o3)
-                        continue
-                    # CONST__CONST
-                    o0, o1 = arg
-                    push(tos)
-                    push(o0)
-                    tos = o1
-                    continue
-                if op < 73:
-                    # JUMP_UNLESS
-                    if tos is True:
-                        tos = pop()
-                        continue
-                    if tos is not False:
-                        raise not_bool(tos)
-                    tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 75:
-                    if op < 74:
-                        # LOAD__LOAD__INDEX_ARRAY
-                        o0, o1 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        push(tos)
-                        tos = v3
-                        continue
-                    # LOAD__LOAD__LOAD
-                    o0, o1, o2 = arg
-                    push(tos)
-                    push(locs[o0])
-                    push(locs[o1])
-                    tos = locs[o2]
-                    continue
-                if op < 77:
-                    if op < 76:
-                        # LOAD__LOAD
-                        o0, o1 = arg
-                        push(tos)
-                        push(locs[o0])
-                        tos = locs[o1]
-                        continue
-                    # LOAD__CONST__CONST
-                    o0, o1, o2 = arg
-                    push(tos)
-                    push(locs[o0])
-                    push(o1)
-                    tos = o2
-                    continue
-                if op >= 80:
-                    if op < 81:
-                        # ARRAY
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Array(new)
-                        continue
-                    # GT_INT__JUMP_UNLESS
-                    o1, = arg
-                    v1 = pop()
-                    if not (v1 > tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op >= 78:
-                    if op < 79:
-                        # LOAD_OWN__LOAD
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o0] = v1
-                        except AttributeError:
-                            pass
-                        push(tos)
-                        push(v1)
-                        tos = locs[o1]
-                        continue
-                    # SHARE__STORE
-                    o1, = arg
-                    if type(tos) not in PLAIN:
-                        share(tos)
-                    locs[o1] = tos
-                    tos = pop()
-                    continue
-                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
-                o0, o1, o2, o3, o5, o6, o7 = arg
-                if tos is False:
-                    tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if tos is not True:
-                    ins = node_before(code, ins, 7)
-                    raise not_bool(tos)
-                v1 = pop()
-                locs[o1] = v1
-                v2 = locs[o2] + o3
-                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                    overflow('+')
-                locs[o5] = v2
-                push(locs[o6])
-                tos = locs[o7]
-                continue
-            if near:
-                if far is None:
-                    if op < 83:
-                        # CALL_BUILTIN
-                        body, n = arg
-                        if n == 1:
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(pop(), tos)
-                        else:
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 89:
-                        if op < 84:
-                            # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] < locs[o1]):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 85:
-                            # LOAD__CALL_BUILTIN
-                            slot, (body, n) = arg
-                            if n == 1:
-                                push(tos)
-                                tos = body(locs[slot])
-                            elif n == 2:
-                                tos = body(tos, locs[slot])
-                            else:
-                                push(tos)
-                                tos = locs[slot]
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                tos = body(*new)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            continue
-                        if op < 86:
-                            # NEXT__STORE__LOAD__STORE
-                            o0, o1, o2, o3 = arg
-                            for v1 in tos:
+                        if op < 11:
+                            # NEXT SHARE STORE LOAD LOAD SHARE
+                            o0, o2, o3, o4 = arg
+                            for value in tos:
                                 break
                             else:
-                                tos = pop()
                                 ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            locs[o1] = v1
-                            locs[o3] = locs[o2]
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            value2 = locs[o3]
+                            value3 = locs[o4]
+                            if type(value3) not in PLAIN:
+                                share(value3)
+                            st.append(tos)
+                            st.append(value2)
+                            tos = value3
                             continue
-                        if op >= 88:
-                            # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE
-                            o0, o1, o3, o4, o5 = arg
-                            if not (locs[o0] <= locs[o1]):
+                        if op < 12:
+                            # LOAD CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not locs[o0] == o1:
                                 ins, cost = o3
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            locs[o5] = locs[o4]
                             continue
-                        if op < 87:
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
-                                continue
-                            if tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
-                                    ins, locs, cells, code = pop_frame()
-                                    continue
-                                tos = Err(missing_value())
-                            elif kind is not Err:
-                                raise not_fallible(tos)
-                            target, cost, drop, _, here = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                here = tos.way + here
-                                tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            tos = handled(tos, here)
-                            ins = target
+                        if op < 13:
+                            # LOAD CONST DIV_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a // o1
+                            else:
+                                value = int_div(a, o1)
+                            locs[o3] = value
+                            ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
                         o0, o1, o3, o4, o5, o7, o9, o10 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 9)
-                            index_out_of_range(v1, len(v2))
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
                         try:
-                            v3 = v2[v1]
+                            element = items[index]
                         except IndexError:
-                            ins = node_before(code, ins, 9)
-                            index_out_of_range(v1, len(v2))
-                        v4 = locs[o5]
-                        v5 = locs[o4].items
-                        if v4 < 0:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v4, len(v5))
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if index2 < 0:
+                            index_out_of_range(index2, len(items2))
                         try:
-                            v6 = v5[v4]
+                            element2 = items2[index2]
                         except IndexError:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v4, len(v5))
-                        v7 = getattr(v3, o3) + getattr(v6, o7)
-                        if (v7 > 0x3FFFFFFF or v7 < -0x3FFFFFFF) and not INT_MIN <= v7 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
+                            index_out_of_range(index2, len(items2))
+                        r = getattr(element, o3) + getattr(element2, o7)
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                             overflow('+')
-                        v8 = locs[o9]
+                        value = locs[o9]
                         try:
-                            if v8.shared:
-                                v8 = own(v8)
-                                locs[o9] = v8
+                            if value.shared:
+                                locs[o9] = value = own(value)
                         except AttributeError:
                             pass
-                        v9 = locs[o10]
-                        if type(v8) is Array and type(v9) is int and 0 <= v9 < len(v8.items):
-                            v10 = v8.items[v9]
+                        index3 = locs[o10]
+                        if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
+                            value2 = value.items[index3]
                         else:
-                            v10 = index_place(v8, v9)
+                            value2 = index_place(value, index3)
                         try:
-                            if v10.shared:
-                                v10 = own(v10)
-                                v8.items[v9 if type(v8) is Array else key_of(v9)] = v10
+                            if value2.shared:
+                                value2 = own(value2)
+                                value.items[index3 if type(value) is Array else key_of(index3)] = value2
                         except AttributeError:
                             pass
-                        push(tos)
-                        push(v7)
-                        tos = v10
+                        st.append(tos)
+                        st.append(r)
+                        tos = value2
                         continue
-                    if op < 94:
-                        if op >= 93:
-                            # CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE
-                            o0, o1, o3, o5 = arg
-                            v1 = locs[o1]
-                            v2 = o0 * v1 if o0 < v1 else o0 * v1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                ins = node_before(code, ins, 3)
-                                overflow('*')
-                            v3 = v2 + o3
-                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                                overflow('+')
-                            locs[o5] = v3
-                            continue
-                        if op < 91:
-                            if op >= 90:
-                                # LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS
-                                o0, o1, o3, o5 = arg
-                                v1 = locs[o1]
-                                v2 = locs[o0].items
-                                if v1 < 0:
-                                    index_out_of_range(v1, len(v2))
-                                try:
-                                    v3 = v2[v1]
-                                except IndexError:
-                                    index_out_of_range(v1, len(v2))
-                                if not (v3 > locs[o3]):
-                                    ins, cost = o5
+                    if op < 30:
+                        if op < 22:
+                            if op < 17:
+                                # NEXT STORE LOAD CONST LOAD CONST
+                                o0, o1, o2, o3, o4, o5 = arg
+                                for value in tos:
+                                    break
+                                else:
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                locs[o1] = value
+                                st.append(tos)
+                                st.append(locs[o2])
+                                st.append(o3)
+                                st.append(locs[o4])
+                                tos = o5
+                                continue
+                            if op >= 21:
+                                # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
+                                o0, o1, o3, o5, o7 = arg
+                                a = locs[o0]
+                                r = a * o1 if a < o1 else a * o1
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                r2 = r + o3
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                if r2 >= 0 and o5 > 0:
+                                    value = r2 % o5
+                                else:
+                                    value = int_rem(r2, o5)
+                                locs[o7] = value
+                                continue
+                            if op >= 20:
+                                # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
+                                o0, o1, o3, o4, o5, o7 = arg
+                                r = locs[o0] - locs[o1]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('-')
+                                locs[o3] = r
+                                if locs[o4] == locs[o5]:
+                                    ins, cost = o7
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     continue
                                 continue
-                            # CONST__CONST__CALL_METHOD
-                            c0, c1, arg = arg
-                            if arg.argc == 1:
-                                push(tos)
-                                new = [c1]
-                                tos = c0
-                            elif arg.argc == 2:
-                                new = [c0, c1]
-                            else:
-                                push(tos)
-                                push(c0)
-                                tos = c1
-                                n = arg.argc
-                                if n == 1:
-                                    new = [tos]
-                                    tos = pop()
-                                elif n:
-                                    push(tos)
-                                    new = st[-n:]
-                                    del st[-n:]
-                                    tos = pop()
-                                else:
-                                    new = []
-                            entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                            value = entry(machine, task, tos, arg, new)
-                            if value is SUSPENDED:
-                                tos = pop()
+                            if op < 18:
+                                # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                                o0, o1, o2, o5, o7, o9 = arg
+                                r = locs[o1] + o2
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                items = locs[o0].items
+                                if r < 0:
+                                    index_out_of_range(r, len(items))
+                                try:
+                                    element = items[r]
+                                except IndexError:
+                                    index_out_of_range(r, len(items))
+                                r2 = element + o5
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                if not r2 < locs[o7]:
+                                    ins, cost = o9
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            if op < 19:
+                                # LOAD STORE
+                                o0, o1 = arg
+                                locs[o1] = locs[o0]
+                                continue
+                            # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
+                            o0, o2, o3 = arg
+                            value = join('', [part if type(part) is str else display(part) for part in [tos, locs[o0]]])
+                            value2 = o2[0](value)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            receiver = st.pop()
+                            entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
+                            value3 = entry(machine, task, receiver, o3, [value2])
+                            if value3 is SUSPENDED:
+                                tos = st.pop()
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            if type(value) is Invoke:
-                                tos = pop()
-                                callee = value.code
-                                new = value.arguments
+                            if type(value3) is Invoke:
+                                callee = value3.code
+                                arguments = value3.arguments
+                                captured = value3.cells
                                 if len(frames) >= limit:
                                     raise machine.too_deep()
-                                push_frame((ins, locs, cells, code))
+                                frames.append((ins, locs, cells, code))
                                 code = callee
-                                ins = code.entry
-                                fuel -= code.cost
+                                ins = callee.entry
+                                fuel -= callee.cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
-                                locs = new + code.blank if code.blank else new
-                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
                                 continue
-                            tos = value
                             if debt:
                                 fuel = machine.pay_debt(fuel)
+                            tos = value3
                             continue
-                        if op < 92:
-                            # CONST__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE
-                            o0, o1, o2, o3, o6 = arg
-                            if o0 is False:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if o0 is not True:
-                                ins = node_before(code, ins, 5)
-                                raise not_bool(o0)
-                            v1 = locs[o3]
-                            v2 = locs[o2].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            if type(v3) not in PLAIN:
-                                share(v3)
-                            locs[o6] = v3
+                        if op >= 29:
+                            # EQ
+                            a = st.pop()
+                            tos = equal(a, tos)
                             continue
-                        # LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE
-                        o0, o1, o2, o4, o7 = arg
-                        v1 = locs[o1]
-                        if v1 >= 0 and o2 > 0:
-                            v2 = v1 // o2
-                        else:
-                            try:
-                                v2 = int_div(v1, o2)
-                            except BaseException:
-                                ins = node_before(code, ins, 4)
-                                raise
-                        if v2 >= 0 and o4 > 0:
-                            v3 = v2 % o4
-                        else:
-                            try:
-                                v3 = int_rem(v2, o4)
-                            except BaseException:
-                                ins = node_before(code, ins, 2)
-                                raise
-                        v4 = locs[o0].items
-                        if v3 < 0:
-                            index_out_of_range(v3, len(v4))
-                        try:
-                            v5 = v4[v3]
-                        except IndexError:
-                            index_out_of_range(v3, len(v4))
-                        locs[o7] = v5
-                        continue
-                    if op < 95:
-                        # NEXT__STORE__CONST__STORE__CONST__LOAD
-                        o0, o1, o2, o3, o4, o5 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        locs[o3] = o2
-                        push(tos)
-                        push(o4)
-                        tos = locs[o5]
-                        continue
-                    if op < 96:
-                        # CONST__MUL_INT__OK__RETURN
-                        o0, = arg
-                        v1 = tos * o0 if tos < o0 else tos * o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        v2 = Ok(v1)
-                        tos = v2
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 98:
-                        if op < 97:
-                            # CALL_BUILTIN__POP
-                            (body, n), = arg
-                            if n == 1:
-                                body(tos)
-                            elif n == 2:
-                                body(pop(), tos)
-                            else:
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                body(*new)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = pop()
-                            continue
-                        # ADD_FLOAT
-                        a = pop()
-                        tos = a + tos + -0.0
-                        continue
-                    if op < 101:
-                        if op < 99:
-                            # INT
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 100:
-                            # LOAD_CELL__CONST__ADD_INT__STORE_CELL
-                            o0, o1, o3 = arg
-                            v1 = cells[o0].value + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        if op >= 28:
+                            # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
+                            o1, o2, o3, o5, o6 = arg
+                            a = st.pop()
+                            r = a + tos
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            cells[o3].value = v1
-                            continue
-                        # CONST__REM_INT
-                        o0, = arg
-                        if tos >= 0 and o0 > 0:
-                            v1 = tos % o0
-                        else:
-                            v1 = int_rem(tos, o0)
-                        tos = v1
-                        continue
-                    if op < 102:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 3)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v4
-                        continue
-                    if op < 103:
-                        # ERROR
-                        push(tos)
-                        new = st[len(st) - arg.count:]
-                        del st[len(st) - arg.count:]
-                        tos = arg.make(new)
-                        continue
-                    if op < 104:
-                        # THROW
-                        target, cost, drop, _, here = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = begun(tos, here) if type(tos) is ErrorValue and tos.way else Err(tos, here)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        tos = thrown(tos, here)
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 105:
-                        # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        v1 = locs[o1]
-                        try:
-                            if v1.shared:
-                                v1 = own(v1)
-                                locs[o1] = v1
-                        except AttributeError:
-                            pass
-                        v2 = locs[o2] + locs[o3]
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('+')
-                        push(v1)
-                        tos = v2
-                        continue
-                    if op < 106:
-                        # SUB_FLOAT
-                        a = pop()
-                        tos = a - tos + -0.0
-                        continue
-                    # LOAD__GET_ELEMENT
-                    o0, o1 = arg
-                    push(tos)
-                    tos = locs[o0][o1]
-                    continue
-                if far:
-                    if op < 136:
-                        if op < 134:
-                            # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
-                            owner, (body, n), arg = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            if n == 1:
-                                body(tos)
-                                tos = object
-                            elif n == 2:
-                                body(object, tos)
-                                tos = pop()
-                            else:
-                                push(object)
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                body(*new)
-                                tos = pop()
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 135:
-                            # LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE
-                            o0, o1, o2, o4, o5, o7, o11 = arg
-                            v1 = locs[o2]
-                            v2 = locs[o1].items
-                            if v1 < 0:
-                                ins = node_before(code, ins, 8)
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                ins = node_before(code, ins, 8)
-                                index_out_of_range(v1, len(v2))
-                            v4 = locs[o5]
-                            v5 = locs[o4].items
-                            if v4 < 0:
-                                ins = node_before(code, ins, 5)
-                                index_out_of_range(v4, len(v5))
-                            try:
-                                v6 = v5[v4]
-                            except IndexError:
-                                ins = node_before(code, ins, 5)
-                                index_out_of_range(v4, len(v5))
-                            v7 = locs[o7]
-                            v8 = v6.items
-                            if v7 < 0:
-                                ins = node_before(code, ins, 3)
-                                index_out_of_range(v7, len(v8))
-                            try:
-                                v9 = v8[v7]
-                            except IndexError:
-                                ins = node_before(code, ins, 3)
-                                index_out_of_range(v7, len(v8))
-                            v10 = v3 * v9 if v3 < v9 else v3 * v9
-                            if (v10 > 0x3FFFFFFF or v10 < -0x3FFFFFFF) and not INT_MIN <= v10 <= INT_MAX:
-                                ins = node_before(code, ins, 2)
-                                overflow('*')
-                            v11 = locs[o0] + v10
-                            if (v11 > 0x3FFFFFFF or v11 < -0x3FFFFFFF) and not INT_MIN <= v11 <= INT_MAX:
+                            locs[o1] = r
+                            r2 = locs[o2] + o3
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                                 overflow('+')
-                            locs[o11] = v11
-                            continue
-                        # CALL_VALUE
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        closure = pop()
-                        tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
-                    if op < 138:
-                        if op < 137:
-                            # LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
-                            o0, o1, o2, o3, o5, o6 = arg
-                            locs[o1] = locs[o0]
-                            v1 = locs[o2] + o3
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            locs[o5] = v1
+                            locs[o5] = r2
                             ins, cost = o6
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        # SET_FIELD
-                        value = pop()
-                        if not isinstance(tos, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(tos, arg, value)
-                        tos = pop()
-                        continue
-                    if op < 142:
-                        if op >= 140:
-                            if op < 141:
-                                # LOAD__CONST__ADD_INT__STORE__LOAD__STORE
-                                o0, o1, o3, o4, o5 = arg
-                                v1 = locs[o0] + o1
-                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        if op >= 26:
+                            if op < 27:
+                                # CONST LOAD MUL_INT CONST ADD_INT STORE
+                                o0, o1, o3, o5 = arg
+                                b = locs[o1]
+                                r = o0 * b if o0 < b else o0 * b
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                r2 = r + o3
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                                     overflow('+')
-                                locs[o3] = v1
-                                locs[o5] = locs[o4]
+                                locs[o5] = r2
                                 continue
-                            # CONST__STORE
-                            o0, o1 = arg
-                            locs[o1] = o0
+                            # LT_INT
+                            a = st.pop()
+                            tos = a < tos
                             continue
-                        if op >= 139:
-                            # LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF
-                            o0, o1, o3, o4, o5, o7 = arg
-                            v1 = locs[o0] - locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('-')
-                            locs[o3] = v1
-                            if (locs[o4] == locs[o5]):
-                                ins, cost = o7
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # CONST__ARRAY__CALL_METHOD
-                        c0, n, arg = arg
-                        if n == 1 and arg.argc == 1:
-                            new = [Array([c0])]
-                        else:
-                            push(tos)
-                            push(c0)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = Array(new)
-                            n = arg.argc
-                            if n == 1:
-                                new = [tos]
-                                tos = pop()
-                            elif n:
-                                push(tos)
-                                new = st[-n:]
-                                del st[-n:]
-                                tos = pop()
-                            else:
-                                new = []
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
+                        if op < 23:
+                            # CALL/2
+                            value = st.pop()
+                            arguments = [value, tos]
                             if len(frames) >= limit:
                                 raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
+                            frames.append((ins, locs, cells, code))
+                            code = arg
+                            ins = arg.entry
+                            fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                            locs = arguments + arg.blank if arg.blank else arguments
+                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                            tos = st.pop()
                             continue
-                        tos = value
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        continue
-                    if op < 143:
-                        # LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN
-                        o0, o1, o3 = arg
-                        v1 = cells[o1].value
-                        v2 = locs[o0]
-                        v3 = v2 * v1 if v2 < v1 else v2 * v1
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
-                            overflow('*')
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        tos = v4
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 144:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] < locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o5]
-                        v2 = locs[o4].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o7] = v3
-                        continue
-                    if op < 145:
-                        # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
-                        o0, o1, o3, o4, o7 = arg
-                        locs[o0] = tos
-                        if not (type(locs[o1]) is Ok):
-                            tos = pop()
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4]
-                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
-                        tos = pop()
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 147:
-                        if op < 146:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
-                            continue
-                        # DIV_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a // tos
-                            continue
-                        tos = int_div(a, tos)
-                        continue
-                    if op >= 151:
-                        if op < 152:
-                            # CONST__ADD_INT
-                            o0, = arg
-                            v1 = tos + o0
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        if op >= 25:
+                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
+                            o0, o1, o2, o3, o4, o5, o7 = arg
+                            r = locs[o2][o3] + locs[o4][o5]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            tos = v1
+                            value = locs[o0][o1]
+                            if r >= 0 and o7 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = r % o7
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(r, o7)
                             continue
-                        # LOAD__LOAD__ADD_INT__STORE__JUMP
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o0] + locs[o1]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o3] = v1
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 149:
-                        if op < 150:
-                            # LOAD__CONST__ADD_INT__STORE
-                            o0, o1, o3 = arg
-                            v1 = locs[o0] + o1
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            locs[o3] = v1
-                            continue
-                        # STORE__LOAD__LOAD
-                        o0, o1, o2 = arg
-                        locs[o0] = tos
-                        push(locs[o1])
-                        tos = locs[o2]
-                        continue
-                    if op >= 148:
-                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                        o0, o1, o3, o4, o6 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o6] = (getattr(v3, o3) * 1.0 * locs[o4])
-                        continue
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP
-                    o0, o1, o2, o3, o4, o6 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    v2 = locs[o3]
-                    v3 = v2 * o4 if v2 < o4 else v2 * o4
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    ins, cost = o6
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 154:
-                    # LOAD__CONST__ADD_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o0] + o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o3] = v1
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 156:
-                    if op < 155:
-                        # NEXT__STORE__LOAD__LOAD
-                        o0, o1, o2, o3 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        push(tos)
-                        push(locs[o2])
-                        tos = locs[o3]
-                        continue
-                    # STORE__JUMP
-                    o0, o1 = arg
-                    locs[o0] = tos
-                    tos = pop()
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 157:
-                    # CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE
-                    o0, o1, o3, o5, o7 = arg
-                    locs[o7] = (((o0 * 1.0 * locs[o1]) * locs[o3]) + locs[o5])
-                    continue
-                if op < 158:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
-                    o0, o1, o3, o4, o6 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if not (getattr(v3, o3) > o4):
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 162:
-                    if op >= 160:
-                        if op < 161:
-                            # GT_INT
-                            a = pop()
-                            tos = a > tos
-                            continue
-                        # LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0]
-                        if v2 >= 0 and v1 > 0:
-                            v3 = v2 // v1
-                        else:
-                            try:
-                                v3 = int_div(v2, v1)
-                            except BaseException:
-                                ins = node_before(code, ins, 3)
-                                raise
-                        v4 = locs[o4]
-                        v5 = locs[o3]
-                        if v5 >= 0 and v4 > 0:
-                            v6 = v5 % v4
-                        else:
-                            v6 = int_rem(v5, v4)
-                        push(tos)
-                        push(v3)
-                        tos = v6
-                        continue
-                    if op >= 159:
-                        # STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE
-                        o0, o1, o2, o3, o4, o5 = arg
-                        locs[o0] = tos
-                        locs[o3] = locs[o1][o2]
-                        locs[o5] = locs[o4]
-                        tos = pop()
-                        continue
-                    # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
-                    o0, o1, o2, o5, o7, o9 = arg
-                    v1 = locs[o1] + o2
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 6)
-                        overflow('+')
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 5)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 5)
-                        index_out_of_range(v1, len(v2))
-                    v4 = v3 + o5
-                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                        overflow('+')
-                    if not (v4 < locs[o7]):
-                        ins, cost = o9
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 165:
-                    if op >= 164:
-                        # LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o1, o3, o4, o5, o7 = arg
-                        v1 = locs[o0]
-                        if v1 >= 0 and o1 > 0:
-                            v2 = v1 % o1
-                        else:
-                            v2 = int_rem(v1, o1)
-                        locs[o3] = v2
-                        if not (locs[o4] == o5):
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 163:
-                        # ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
-                        o1, o2, o3, o5, o6 = arg
-                        v1 = pop()
-                        v2 = v1 + tos
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            ins = node_before(code, ins, 6)
-                            overflow('+')
-                        locs[o1] = v2
-                        v3 = locs[o2] + o3
-                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                            overflow('+')
-                        locs[o5] = v3
-                        tos = pop()
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o3) - (locs[o4] * 1.0 * locs[o5]))
-                    v5 = locs[o8]
-                    try:
-                        if v5.shared:
-                            v5 = own(v5)
-                            locs[o8] = v5
-                    except AttributeError:
-                        pass
-                    v6 = locs[o9]
-                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
-                        v7 = v5.items[v6]
-                    else:
-                        try:
-                            v7 = index_place(v5, v6)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v7.shared:
-                            v7 = own(v7)
-                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
-                    except AttributeError:
-                        pass
-                    if not isinstance(v7, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v7, o11, v4)
-                    continue
-                if op >= 171:
-                    if op < 172:
-                        # LOAD__CONST__MUL_INT
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        v2 = v1 * o1 if v1 < o1 else v1 * o1
-                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                            overflow('*')
-                        push(tos)
-                        tos = v2
-                        continue
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] > locs[o1]):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 170:
-                    # ADD_INT__STORE
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1 + tos
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    locs[o1] = v2
-                    tos = pop()
-                    continue
-                if op >= 169:
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
-                    o0, o1, o2, o3, o4 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 168:
-                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
-                    o0, o1, o3, o4, o7, o8, o11 = arg
-                    locs[o11] = (((locs[o0] * 1.0 * locs[o1]) + (locs[o3] * 1.0 * locs[o4])) + (locs[o7] * 1.0 * locs[o8]))
-                    continue
-                if op >= 166:
-                    if op < 167:
-                        # DIV
-                        a = pop()
-                        tos = div(a, tos)
-                        continue
-                    # INDEX_ARRAY__GET_FIELD
-                    o1, = arg
-                    v1 = pop()
-                    v2 = v1.items
-                    if tos < 0:
-                        index_out_of_range(tos, len(v2))
-                    try:
-                        v3 = v2[tos]
-                    except IndexError:
-                        index_out_of_range(tos, len(v2))
-                    tos = getattr(v3, o1)
-                    continue
-                # LOOP
-                arg.hits += 1
-                if arg.hits > machine.loops_before:
-                    push(tos)
-                    new = st[len(st) - arg.depth:] if arg.depth else []
-                    del st[len(st) - len(new):]
-                    machine.fuel, fuel = fuel, 0
-                    value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
-                    machine.fuel, fuel = 0, machine.fuel
-                    if value is False:
-                        st += new
-                        tos = pop()
-                    elif value is None:
-                        ins, locs, cells, code, tos = task.state
-                        if machine.raised is not None:
-                            raise machine.take_raised()
-                    else:
-                        tos = value[0]
-                        ins, locs, cells, code = pop_frame()
-                continue
-            if far is None:
-                if op < 108:
-                    # LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    v1 = locs[o0]
-                    if v1 >= 0 and o1 > 0:
-                        v2 = v1 % o1
-                    else:
-                        v2 = int_rem(v1, o1)
-                    if not (v2 == o3):
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 110:
-                    if op < 109:
-                        # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN
-                        o0, o1, o3, o4 = arg
-                        if not (locs[o0] < o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        push(tos)
-                        tos = locs[o4]
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    # LOAD
-                    push(tos)
-                    tos = locs[arg]
-                    continue
-                if op < 111:
-                    # ADD_INT__STORE__JUMP
-                    o1, o2 = arg
-                    v1 = pop()
-                    v2 = v1 + tos
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    locs[o1] = v2
-                    tos = pop()
-                    ins, cost = o2
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 112:
-                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE
-                    o0, o2, o3, o4 = arg
-                    for v1 in tos:
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    locs[o2] = v1
-                    v2 = locs[o4]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    push(tos)
-                    push(locs[o3])
-                    tos = v2
-                    continue
-                if op < 114:
-                    if op < 113:
-                        # LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
-                        o0, o1, o2, o4 = arg
-                        if not (getattr(locs[o0], o1) > o2):
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # ADD_INT__RETURN
-                    v1 = pop()
-                    v2 = v1 + tos
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('+')
-                    tos = v2
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 116:
-                    if op < 115:
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] != locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o4] + o5
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o7] = v1
-                        continue
-                    # ITERATE
-                    tos = iterate(tos, machine)
-                    continue
-                if op < 121:
-                    if op < 118:
-                        if op < 117:
-                            # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS
+                        if op < 24:
+                            # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
                             o0, o1, o2, o3, o5 = arg
-                            for v1 in tos:
+                            for value in tos:
                                 break
                             else:
-                                tos = pop()
                                 ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            locs[o1] = v1
-                            v2 = locs[o3]
-                            v3 = locs[o2].items
-                            if v2 < 0:
-                                ins = node_before(code, ins, 1)
-                                index_out_of_range(v2, len(v3))
+                            locs[o1] = value
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
                             try:
-                                v4 = v3[v2]
+                                element = items[index]
                             except IndexError:
-                                ins = node_before(code, ins, 1)
-                                index_out_of_range(v2, len(v3))
-                            if v4 is False:
-                                ins, cost = o5
-                                fuel -= cost
+                                index_out_of_range(index, len(items))
+                            if element is False:
+                                ins, cost2 = o5
+                                fuel -= cost2
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            if v4 is not True:
-                                raise not_bool(v4)
+                            if element is not True:
+                                raise not_bool(element)
                             continue
-                        # CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX
+                        # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
                         o0, o2, o3 = arg
-                        v1 = tos + o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            ins = node_before(code, ins, 3)
+                        r = tos + o0
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                             overflow('+')
-                        v2 = locs[o2]
-                        try:
-                            if v2.shared:
-                                v2 = own(v2)
-                                locs[o2] = v2
-                        except AttributeError:
-                            pass
-                        v3 = locs[o3]
-                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
-                            v2.items[v3] = v1
-                        else:
-                            write_element(v2, v3, v1)
-                        tos = pop()
-                        continue
-                    if op < 119:
-                        # LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS
-                        o0, o1, o2, o5 = arg
-                        v1 = locs[o1] - locs[o2]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('-')
-                        if not (locs[o0] == v1):
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 120:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        if not (v3 >= o3):
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o2, o3, o4, o7, o8, o10 = arg
-                    v1 = locs[o0]
-                    v2 = tos.items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o2) + (locs[o3] * 1.0 * locs[o4]))
-                    v5 = locs[o7]
-                    try:
-                        if v5.shared:
-                            v5 = own(v5)
-                            locs[o7] = v5
-                    except AttributeError:
-                        pass
-                    v6 = locs[o8]
-                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
-                        v7 = v5.items[v6]
-                    else:
-                        try:
-                            v7 = index_place(v5, v6)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v7.shared:
-                            v7 = own(v7)
-                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
-                    except AttributeError:
-                        pass
-                    if not isinstance(v7, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v7, o10, v4)
-                    tos = pop()
-                    continue
-                if op < 123:
-                    if op < 122:
-                        # LOAD__CONST__SUB_INT__STORE__JUMP
-                        o0, o1, o3, o4 = arg
-                        v1 = locs[o0] - o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('-')
-                        locs[o3] = v1
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # CONST
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 125:
-                    if op >= 124:
-                        # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
-                        o0, o1, o2, o3, o4 = arg
-                        locs[o1] = locs[o0]
-                        v1 = locs[o2]
-                        v2 = locs[o3]
-                        try:
-                            if v2.shared:
-                                v2 = own(v2)
-                                locs[o3] = v2
-                        except AttributeError:
-                            pass
-                        v3 = locs[o4]
-                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
-                            v2.items[v3] = v1
-                        else:
-                            write_element(v2, v3, v1)
-                        continue
-                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o1, o3 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v3 = v1.items[v2]
-                    else:
-                        try:
-                            v3 = index_place(v1, v2)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v3.shared:
-                            v3 = own(v3)
-                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                    except AttributeError:
-                        pass
-                    if not isinstance(v3, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v3, o3, tos)
-                    tos = pop()
-                    continue
-                if op >= 131:
-                    if op < 132:
-                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
-                        o0, o1, o2, o4 = arg
-                        if tos is False:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if tos is not True:
-                            ins = node_before(code, ins, 4)
-                            raise not_bool(tos)
-                        v1 = locs[o1] + o2
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o4] = v1
-                        tos = pop()
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op >= 130:
-                    # ADD_INT
-                    a = pop()
-                    r = a + tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('+')
-                    continue
-                if op >= 129:
-                    # LOAD_OWN__LOAD__SET_INDEX__JUMP
-                    o0, o1, o3 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v1.items[v2] = tos
-                    else:
-                        write_element(v1, v2, tos)
-                    tos = pop()
-                    ins, cost = o3
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 127:
-                    if op < 128:
-                        # NEXT__STORE__CONST__LOAD__CONST
-                        o0, o1, o2, o3, o4 = arg
-                        for v1 in tos:
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o1] = v1
-                        push(tos)
-                        push(o2)
-                        push(locs[o3])
-                        tos = o4
-                        continue
-                    # LOAD__ADD_INT
-                    o0, = arg
-                    v1 = tos + locs[o0]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    tos = v1
-                    continue
-                if op >= 126:
-                    # LOAD__RETURN
-                    o0, = arg
-                    push(tos)
-                    tos = locs[o0]
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
-                o0, o2, o3, o4, o6 = arg
-                for v1 in tos:
-                    break
-                else:
-                    tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if type(v1) not in PLAIN:
-                    share(v1)
-                locs[o2] = v1
-                v2 = locs[o4]
-                if type(v2) not in PLAIN:
-                    share(v2)
-                v3 = locs[o6]
-                if type(v3) not in PLAIN:
-                    share(v3)
-                push(tos)
-                push(locs[o3])
-                push(v2)
-                tos = v3
-                continue
-            if far:
-                if op < 175:
-                    if op < 174:
-                        # JOIN
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = join('', [part if type(part) is str else display(part) for part in new])
-                        continue
-                    # LOAD__CONST__SUB_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] - o1
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    push(tos)
-                    tos = v1
-                    continue
-                if op < 177:
-                    if op < 176:
-                        # LOAD__CONST__NE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] != o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE
-                    o0, o1, o3, o4, o7, o9 = arg
-                    locs[o9] = (((locs[o0] * 1.0 * locs[o1]) - (locs[o3] * 1.0 * locs[o4])) + locs[o7])
-                    continue
-                if op < 178:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF
-                    o0, o1, o3, o4, o6 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    if (getattr(v3, o3) < o4):
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 182:
-                    if op >= 181:
-                        # STORE__LOAD__GET_ELEMENT__LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        push(locs[o1][o2])
-                        tos = locs[o3]
-                        continue
-                    if op < 179:
-                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
-                        o0, o1, o3, o5, o7 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            ins = node_before(code, ins, 5)
-                            index_out_of_range(v1, len(v2))
-                        v4 = v3 + o3
-                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                            overflow('+')
-                        if not (v4 < locs[o5]):
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 180:
-                        # LOAD__STORE__LOAD__LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o1] = locs[o0]
-                        push(tos)
-                        push(locs[o2])
-                        tos = locs[o3]
-                        continue
-                    # LOAD_OWN__CALL_BUILTIN
-                    owner, (body, n) = arg
-                    object = locs[owner]
-                    try:
-                        if object.shared:
-                            locs[owner] = object = own(object)
-                    except AttributeError:
-                        pass
-                    if n == 1:
-                        push(tos)
-                        tos = body(object)
-                    elif n == 2:
-                        tos = body(tos, object)
-                    else:
-                        push(tos)
-                        tos = object
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    continue
-                if op < 183:
-                    # JUMP_UNLESS__LOAD_OWN__LOAD__SHARE
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        tos = pop()
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    v1 = locs[o1]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o1] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o2]
-                    if type(v2) not in PLAIN:
-                        share(v2)
-                    push(v1)
-                    tos = v2
-                    continue
-                if op < 186:
-                    if op >= 185:
-                        # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not (locs[o0] <= locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = locs[o5]
-                        v2 = locs[o4].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        locs[o7] = v3
-                        continue
-                    if op >= 184:
-                        # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP
-                        o0, o1, o3, o4, o6 = arg
-                        if not (locs[o0] < o1):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        v1 = Ok(locs[o4])
-                        push(tos)
-                        tos = v1
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # CONST__CALL_METHOD
-                    c0, arg = arg
-                    if arg.argc == 0:
-                        push(tos)
-                        new = []
-                        tos = c0
-                    elif arg.argc == 1:
-                        new = [c0]
-                    else:
-                        push(tos)
-                        tos = c0
-                        n = arg.argc
-                        if n == 1:
-                            new = [tos]
-                            tos = pop()
-                        elif n:
-                            push(tos)
-                            new = st[-n:]
-                            del st[-n:]
-                            tos = pop()
-                        else:
-                            new = []
-                    entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                    value = entry(machine, task, tos, arg, new)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value) is Invoke:
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                        continue
-                    tos = value
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    continue
-                if op >= 191:
-                    if op < 192:
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] == locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # STRUCT
-                    push(tos)
-                    new = st[len(st) - len(arg.decl.fields):]
-                    del st[len(st) - len(arg.decl.fields):]
-                    tos = arg.of(new)
-                    continue
-                if op >= 189:
-                    if op < 190:
-                        # LOAD__SHARE
-                        o0, = arg
-                        v1 = locs[o0]
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        push(tos)
-                        tos = v1
-                        continue
-                    # LOAD__LOAD__ADD_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o0] + locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('+')
-                    locs[o3] = v1
-                    continue
-                if op >= 188:
-                    # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    locs[o0] = tos
-                    v1 = locs[o2]
-                    v2 = locs[o1].items
-                    if v1 < 0:
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        index_out_of_range(v1, len(v2))
-                    locs[o7] = (getattr(v3, o4) * 1.0 * locs[o5])
-                    tos = pop()
-                    continue
-                if op >= 187:
-                    # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
-                    o0, o1, o2, o3, o5, o6, o7 = arg
-                    locs[o1] = locs[o0]
-                    if not (locs[o2] > o3):
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    push(tos)
-                    tos = o6
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
-                o0, o1, o2, o3, o5, o6 = arg
-                locs[o1] = locs[o0]
-                v1 = locs[o3]
-                v2 = locs[o2].items
-                if v1 < 0:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                try:
-                    v3 = v2[v1]
-                except IndexError:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                v4 = locs[o5]
-                try:
-                    if v4.shared:
-                        v4 = own(v4)
-                        locs[o5] = v4
-                except AttributeError:
-                    pass
-                v5 = locs[o6]
-                if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
-                    v4.items[v5] = v3
-                else:
-                    write_element(v4, v5, v3)
-                continue
-            if op < 197:
-                if op < 194:
-                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE
-                    o0, o1, o2, o3, o4, o5, o6, o7 = arg
-                    v1 = locs[o0]
-                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    locs[o5] = locs[o3].payload[o4]
-                    locs[o7] = locs[o6]
-                    continue
-                if op < 195:
-                    # LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                    o0, o1, o3, o5, o7 = arg
-                    v1 = locs[o0] + locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        ins = node_before(code, ins, 5)
-                        overflow('+')
-                    if v1 >= 0 and o3 > 0:
-                        v2 = v1 % o3
-                    else:
-                        v2 = int_rem(v1, o3)
-                    if not (v2 == o5):
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 196:
-                    # LOAD__CONST__DIV_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o0]
-                    if v1 >= 0 and o1 > 0:
-                        v2 = v1 // o1
-                    else:
-                        v2 = int_div(v1, o1)
-                    locs[o3] = v2
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT
-                o0, o1, o2, o3, o4, o5 = arg
-                for v1 in tos:
-                    break
-                else:
-                    tos = pop()
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                locs[o1] = v1
-                v2 = locs[o4]
-                if v2 >= 0 and o5 > 0:
-                    v3 = v2 % o5
-                else:
-                    v3 = int_rem(v2, o5)
-                push(tos)
-                push(locs[o2])
-                push(o3)
-                tos = v3
-                continue
-            if op < 204:
-                if op < 199:
-                    if op >= 198:
-                        # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
-                        o0, o1, o2, o3, o4, o5, o7 = arg
-                        v1 = locs[o2][o3] + locs[o4][o5]
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            ins = node_before(code, ins, 2)
-                            overflow('+')
-                        if v1 >= 0 and o7 > 0:
-                            v2 = v1 % o7
-                        else:
-                            v2 = int_rem(v1, o7)
-                        push(tos)
-                        push(locs[o0][o1])
-                        tos = v2
-                        continue
-                    # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
-                    o0, o1, o3, o5, o7 = arg
-                    v1 = locs[o0]
-                    v2 = v1 * o1 if v1 < o1 else v1 * o1
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        ins = node_before(code, ins, 5)
-                        overflow('*')
-                    v3 = v2 + o3
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        ins = node_before(code, ins, 3)
-                        overflow('+')
-                    if v3 >= 0 and o5 > 0:
-                        v4 = v3 % o5
-                    else:
-                        v4 = int_rem(v3, o5)
-                    locs[o7] = v4
-                    continue
-                if op < 201:
-                    if op < 200:
-                        # STORE
-                        locs[arg] = tos
-                        tos = pop()
-                        continue
-                    # LOAD__OK__RETURN
-                    o0, = arg
-                    v1 = Ok(locs[o0])
-                    push(tos)
-                    tos = v1
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 202:
-                    # CONST__JUMP
-                    o0, o1 = arg
-                    push(tos)
-                    tos = o0
-                    ins, cost = o1
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 203:
-                    # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
-                    o0, o1, o2 = arg
-                    v1 = cells[o1].value
-                    if v1 >= 0 and o2 > 0:
-                        v2 = v1 // o2
-                    else:
-                        v2 = int_div(v1, o2)
-                    push(tos)
-                    tos = (locs[o0] > v2)
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
-                o0, o1, o2, o5, o7 = arg
-                v1 = locs[o1] + o2
-                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                    ins = node_before(code, ins, 4)
-                    overflow('+')
-                v2 = locs[o0].items
-                if v1 < 0:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                try:
-                    v3 = v2[v1]
-                except IndexError:
-                    ins = node_before(code, ins, 3)
-                    index_out_of_range(v1, len(v2))
-                v4 = v3 + o5
-                if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
-                    overflow('+')
-                locs[o7] = v4
-                continue
-            if op < 282:
-                if op < 237:
-                    if op < 205:
-                        # MUL_INT
-                        a = pop()
-                        r = a * tos if a < tos else a * tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('*')
-                        continue
-                    if op < 219:
-                        if op < 206:
-                            # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
-                            o0, o1, o2, o3, o5 = arg
-                            v1 = getattr(locs[o2], o3)
-                            v2 = getattr(locs[o0], o1)
-                            v3 = v2 * v1 if v2 < v1 else v2 * v1
-                            if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                                ins = node_before(code, ins, 3)
-                                overflow('*')
-                            if v3 >= 0 and o5 > 0:
-                                v4 = v3 // o5
-                            else:
-                                v4 = int_div(v3, o5)
-                            push(tos)
-                            tos = v4
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        if op < 209:
-                            if op < 207:
-                                # INDEX_ARRAY
-                                array = pop()
-                                items = array.items
-                                if 0 <= tos < len(items):
-                                    tos = items[tos]
-                                    continue
-                                tos = index_out_of_range(tos, len(items))
-                                continue
-                            if op < 208:
-                                # ADD
-                                a = pop()
-                                tos = add(a, tos)
-                                continue
-                            # AGENT
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op >= 215:
-                            if op < 217:
-                                if op < 216:
-                                    # CAST
-                                    tos = cast(tos, arg)
-                                    continue
-                                # CELL_OWN
-                                push(tos)
-                                cell = cells[arg]
-                                if getattr(cell.value, 'shared', False):
-                                    cell.value = own(cell.value)
-                                tos = cell.value
-                                continue
-                            if op < 218:
-                                # CHANGES_SELF
-                                tos = changes_self(machine, tos, arg)
-                                continue
-                            # CHECK
-                            tos = check(tos, arg)
-                            continue
-                        if op < 211:
-                            if op < 210:
-                                # ASK
-                                timeout = tos
-                                payload = pop()
-                                channel = pop()
-                                tos = pop()
-                                machine.ask(task, channel, payload, timeout)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            # ASK_FOR
-                            timeout = tos
-                            payload = pop()
-                            channel = pop()
-                            tos = pop()
-                            machine.ask(task, channel, payload, timeout, arg)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if op < 213:
-                            if op < 212:
-                                # AWAIT
-                                value = machine.await_value(task, tos)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                tos = value
-                                continue
-                            # AWAIT_ALL
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            value = machine.join(task, new)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        if op < 214:
-                            # CALL_HOST
-                            push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            payload = arg.prepare(*new)
-                            tos = pop()
-                            machine.suspend(task, arg.effect, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # CALL_INOUT
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        value = exec_call_inout(machine, pop(), arg, new)
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                        continue
-                    if op < 222:
-                        if op < 220:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
-                            continue
-                        if op < 221:
-                            # CLOSURE
-                            push(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        # CONCAT__STORE
-                        target, = arg
-                        left = pop()
-                        if (len(left) + len(tos)) * 4 > limits.surely:
-                            check_concat(left, tos)
-                        if locs[target] is left:
-                            locs[target] = None
-                        left += tos
-                        locs[target] = left
-                        tos = pop()
-                        continue
-                    if op < 225:
-                        if op < 223:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
-                            tos = pop()
-                            continue
-                        if op < 224:
-                            # CONST__GE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos >= o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__GT_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos > o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 227:
-                        if op < 226:
-                            # CONST__JUMP_UNLESS
-                            o0, o1 = arg
-                            if o0 is False:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if o0 is not True:
-                                raise not_bool(o0)
-                            continue
-                        # CONST__LE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos <= o0):
-                            tos = pop()
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 229:
-                        if op < 228:
-                            # CONST__LT_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos < o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__MUL_INT
-                        o0, = arg
-                        v1 = tos * o0 if tos < o0 else tos * o0
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('*')
-                        tos = v1
-                        continue
-                    if op < 231:
-                        if op < 230:
-                            # CONST__NE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos != o0):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
-                        o0, o2, o4 = arg
-                        if tos >= 0 and o0 > 0:
-                            v1 = tos % o0
-                        else:
-                            v1 = int_rem(tos, o0)
-                        if not (v1 == o2):
-                            tos = pop()
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 233:
-                        if op < 232:
-                            # EMIT
-                            payload = tos
-                            channel = pop()
-                            tos = pop()
-                            machine.emit(task, channel, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # EQ_INT
-                        a = pop()
-                        tos = a == tos
-                        continue
-                    if op < 235:
-                        if op < 234:
-                            # EQ_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 == tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # EQ_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 == tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 236:
-                        # ERR
-                        tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                        continue
-                    # ERR_FROM
-                    failed = pop()
-                    tos = Err(tos, failed.way if type(failed) is Err else ())
-                    continue
-                if op < 260:
-                    if op < 242:
-                        if op < 239:
-                            if op < 238:
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        if op < 240:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        if op < 241:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 249:
-                        if op < 245:
-                            if op < 243:
-                                # FLUSH
-                                machine.flush(task)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if op < 244:
-                                # GE
-                                a = pop()
-                                tos = greater_equal(a, tos)
-                                continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        if op < 247:
-                            if op < 246:
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # GET_FIELD
-                            tos = getattr(tos, arg)
-                            continue
-                        if op < 248:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    if op < 251:
-                        if op < 250:
-                            # GE_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 >= tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        # GE_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 >= tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    if op < 255:
-                        if op < 253:
-                            if op < 252:
-                                # GT
-                                a = pop()
-                                tos = greater(a, tos)
-                                continue
-                            # GT_INT__JUMP_IF
-                            o1, = arg
-                            v1 = pop()
-                            if (v1 > tos):
-                                tos = pop()
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        if op < 254:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 257:
-                        if op < 256:
-                            # INDEX
-                            object = pop()
-                            tos = read_index(object, tos)
-                            continue
-                        # INDEX_ARRAY__STORE
-                        o1, = arg
-                        v1 = pop()
-                        v2 = v1.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(v2))
-                        try:
-                            v3 = v2[tos]
-                        except IndexError:
-                            index_out_of_range(tos, len(v2))
-                        locs[o1] = v3
-                        tos = pop()
-                        continue
-                    if op < 258:
-                        # INDEX_OWN
-                        object = pop()
-                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                            value = object.items[tos]
-                        else:
-                            value = index_place(object, tos)
+                        value = locs[o2]
                         try:
                             if value.shared:
-                                value = own(value)
-                                object.items[tos if type(object) is Array else key_of(tos)] = value
+                                locs[o2] = value = own(value)
                         except AttributeError:
                             pass
-                        tos = value
+                        index = locs[o3]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value.items[index] = r
+                        else:
+                            write_element(value, index, r)
+                        tos = st.pop()
                         continue
-                    if op < 259:
-                        # INT_TO_FLOAT
-                        tos = float(tos) if type(tos) is int else tos
-                        continue
-                    # IS_ABSENT
-                    tos = tos is None or tos is NONE_VALUE
-                    continue
-                if op < 265:
-                    if op < 262:
-                        if op < 261:
-                            # IS_ERR
-                            tos = type(tos) is Err
-                            continue
-                        # IS_ERROR
-                        tos = arg.matches(tos)
-                        continue
-                    if op < 263:
-                        # IS_NIL
-                        tos = tos is None
-                        continue
-                    if op < 264:
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # IS_SOME
-                    tos = type(tos) is Some
-                    continue
-                if op >= 279:
-                    if op < 280:
-                        # LOAD__ADD_FLOAT
-                        o0, = arg
-                        tos = (tos + locs[o0] + -0.0)
-                        continue
-                    if op < 281:
-                        # LOAD__CONST__ADD_INT
-                        o0, o1 = arg
-                        v1 = locs[o0] + o1
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        push(tos)
-                        tos = v1
-                        continue
-                    # LOAD__CONST__GE_INT__JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not (locs[o0] >= o1):
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 267:
-                    if op < 266:
-                        # IS_VARIANT
-                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                        continue
-                    # IS_VARIANT__JUMP_UNLESS
-                    o0, o1 = arg
-                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 268:
-                    # IS_VARIANT__JUMP_UNLESS__LOAD
-                    o0, o1, o2 = arg
-                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = locs[o2]
-                    continue
-                if op < 271:
-                    if op < 269:
-                        # JUMP_UNLESS__JUMP
-                        o0, o1 = arg
-                        if tos is False:
-                            tos = pop()
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 270:
-                        # LE
-                        a = pop()
-                        tos = less_equal(a, tos)
-                        continue
-                    # LEDGER
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 274:
-                    if op < 272:
-                        # LENGTH
-                        tos = length(tos)
-                        continue
-                    if op < 273:
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
-                        continue
-                    # LE_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 <= tos):
-                        tos = pop()
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = pop()
-                    continue
-                if op < 276:
-                    if op < 275:
-                        # LE_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 <= tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
-                        continue
-                    # LOAD_CELL
-                    push(tos)
-                    tos = cells[arg].value
-                    continue
-                if op < 277:
-                    # LOAD_OWN__LOAD__INDEX_OWN
-                    o0, o1 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v3 = v1.items[v2]
-                    else:
-                        v3 = index_place(v1, v2)
-                    try:
-                        if v3.shared:
-                            v3 = own(v3)
-                            v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
-                    except AttributeError:
-                        pass
-                    push(tos)
-                    tos = v3
-                    continue
-                if op < 278:
-                    # LOAD_OWN__LOAD__SET_INDEX
-                    o0, o1 = arg
-                    v1 = locs[o0]
-                    try:
-                        if v1.shared:
-                            v1 = own(v1)
-                            locs[o0] = v1
-                    except AttributeError:
-                        pass
-                    v2 = locs[o1]
-                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
-                        v1.items[v2] = tos
-                    else:
-                        write_element(v1, v2, tos)
-                    tos = pop()
-                    continue
-                # LOAD_OWN__SWAP__CALL_BUILTIN
-                owner, (body, n) = arg
-                object = locs[owner]
-                try:
-                    if object.shared:
-                        locs[owner] = object = own(object)
-                except AttributeError:
-                    pass
-                if n == 1:
-                    push(object)
-                    tos = body(tos)
-                elif n == 2:
-                    tos = body(object, tos)
-                else:
-                    push(object)
-                    push(tos)
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    tos = body(*new)
-                if debt:
-                    fuel = machine.pay_debt(fuel)
-                continue
-            if op < 328:
-                if op < 305:
-                    if op < 294:
-                        if op < 285:
-                            if op < 283:
-                                # LOAD__CONST__GT_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] > o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
+                    if op < 38:
+                        if op < 34:
+                            if op >= 33:
+                                # CALL_BUILTIN
+                                st.append(tos)
+                                args = st[len(st) - arg[1]:]
+                                del st[len(st) - arg[1]:]
+                                value = arg[0](*args)
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
                                 continue
-                            if op < 284:
-                                # LOAD__CONST__LE_INT__JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not (locs[o0] <= o1):
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
+                            if op >= 32:
+                                # THROW
+                                target, cost, beneath, _, here = arg
+                                if beneath:
+                                    del st[len(st) - beneath:]
+                                if target is None:
+                                    ins, locs, cells, code = frames.pop()
+                                    tos = begun(tos, here)
                                     continue
-                                continue
-                            # LOAD__CONST__LT_INT__JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not (locs[o0] < o1):
-                                ins, cost = o3
+                                ins = target
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = thrown(tos, here)
                                 continue
-                            continue
-                        if op >= 292:
-                            if op < 293:
-                                # LOAD__GT_INT__JUMP_UNLESS
-                                o0, o2 = arg
-                                if not (tos > locs[o0]):
-                                    tos = pop()
+                            if op >= 31:
+                                # DUP IS JUMP_UNLESS
+                                o1, o2 = arg
+                                value = matches(tos, o1)
+                                if value is False:
                                     ins, cost = o2
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     continue
-                                tos = pop()
+                                if value is not True:
+                                    raise not_bool(value)
                                 continue
-                            # LOAD__INDEX_ARRAY
-                            o0, = arg
-                            v1 = locs[o0]
-                            v2 = tos.items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
+                            o0, o1, o3, o4, o5, o7, o9 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
                             try:
-                                v3 = v2[v1]
+                                element = items[index]
                             except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            tos = v3
+                                index_out_of_range(index, len(items))
+                            index2 = locs[o5]
+                            items2 = locs[o4].items
+                            if index2 < 0:
+                                index_out_of_range(index2, len(items2))
+                            try:
+                                element2 = items2[index2]
+                            except IndexError:
+                                index_out_of_range(index2, len(items2))
+                            locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
                             continue
-                        if op >= 290:
-                            if op < 291:
-                                # LOAD__GET_PAYLOAD
+                        if op < 35:
+                            # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
+                            o0, o1, o3, o4, o6 = arg
+                            if not locs[o0] < o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            value = Ok(locs[o4])
+                            ins, cost2 = o6
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 36:
+                            # CONST LOAD GET_FIELD JOIN/3
+                            o0, o1, o2 = arg
+                            tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
+                            continue
+                        if op >= 37:
+                            # REM_INT
+                            a = st.pop()
+                            if a >= 0 and tos > 0:
+                                tos = a % tos
+                                continue
+                            tos = int_rem(a, tos)
+                            continue
+                        # CALL
+                        st.append(tos)
+                        args = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = args + arg.blank if arg.blank else args
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op < 40:
+                        if op < 39:
+                            # LOAD LOAD INDEX_ARRAY
+                            o0, o1 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            st.append(tos)
+                            tos = element
+                            continue
+                        # DROP
+                        st.append(tos)
+                        del st[len(st) - arg:]
+                        tos = st.pop()
+                        continue
+                    if op >= 55:
+                        if op < 57:
+                            if op < 56:
+                                # SET_ELEMENT
+                                value = st.pop()
+                                tos = with_element(tos, arg, value)
+                                continue
+                            # MUL_FLOAT
+                            a = st.pop()
+                            tos = a * 1.0 * tos
+                            continue
+                        if op < 58:
+                            # SET_MEMBER
+                            value = st.pop()
+                            store_member(tos, arg, value)
+                            tos = st.pop()
+                            continue
+                        # SUB_FLOAT
+                        a = st.pop()
+                        tos = a - tos + -0.0
+                        continue
+                    if op >= 51:
+                        if op < 53:
+                            if op < 52:
+                                # AGENT
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # DIV
+                            a = st.pop()
+                            tos = div(a, tos)
+                            continue
+                        if op < 54:
+                            # IS_ERR
+                            tos = type(tos) is Err
+                            continue
+                        # NE
+                        a = st.pop()
+                        tos = not equal(a, tos)
+                        continue
+                    if op >= 49:
+                        if op < 50:
+                            # GT
+                            a = st.pop()
+                            tos = greater(a, tos)
+                            continue
+                        # AWAIT_ALL
+                        st.append(tos)
+                        tasks = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.join(task, tasks)
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op >= 45:
+                        if op < 47:
+                            if op < 46:
+                                # GET_ERROR
+                                tos = get_error_member(tos, arg)
+                                continue
+                            # CONCAT
+                            a = st.pop()
+                            tos = concat(a, tos)
+                            continue
+                        if op < 48:
+                            # PARSE_AS
+                            text = st.pop()
+                            result, holes = parse_as(text, tos, *arg)
+                            st.append(result)
+                            tos = holes
+                            continue
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op >= 44:
+                        # JUMP_UNLESS LOAD CONST
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        st.append(locs[o1])
+                        tos = o2
+                        continue
+                    if op >= 42:
+                        if op < 43:
+                            # FALSE
+                            st.append(tos)
+                            tos = False
+                            continue
+                        # NEXT STORE CONST
+                        o0, o1, o2 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        tos = o2
+                        continue
+                    if op >= 41:
+                        # CONST REM_INT
+                        if tos >= 0 and arg > 0:
+                            tos = tos % arg
+                            continue
+                        tos = int_rem(tos, arg)
+                        continue
+                    # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
+                    o0, o2, o3, o4, o6 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if type(value) not in PLAIN:
+                        share(value)
+                    locs[o2] = value
+                    value2 = locs[o3]
+                    value3 = locs[o4]
+                    if type(value3) not in PLAIN:
+                        share(value3)
+                    value4 = locs[o6]
+                    if type(value4) not in PLAIN:
+                        share(value4)
+                    st.append(tos)
+                    st.append(value2)
+                    st.append(value3)
+                    tos = value4
+                    continue
+                if far:
+                    if op < 61:
+                        if op < 60:
+                            # LOAD
+                            st.append(tos)
+                            tos = locs[arg]
+                            continue
+                        # JUMP_UNLESS
+                        if tos is False:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = st.pop()
+                        continue
+                    if op < 73:
+                        if op < 62:
+                            # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
+                            o0, o1, o2, o3, o4, o5, o6, o7 = arg
+                            value = locs[o0]
+                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o5] = locs[o3].payload[o4]
+                            locs[o7] = locs[o6]
+                            continue
+                        if op < 65:
+                            if op < 63:
+                                # CONST CONST
                                 o0, o1 = arg
-                                push(tos)
-                                tos = locs[o0].payload[o1]
+                                st.append(tos)
+                                st.append(o0)
+                                tos = o1
                                 continue
-                            # LOAD__GE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos >= locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
+                            if op < 64:
+                                # GET_ELEMENT STORE LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = tos[o0]
+                                tos = locs[o2]
+                                continue
+                            # NEXT
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            tos = pop()
+                            st.append(tos)
+                            tos = value
                             continue
-                        if op >= 288:
-                            if op < 289:
-                                # LOAD__CONST__SUB_INT__STORE
-                                o0, o1, o3 = arg
-                                v1 = locs[o0] - o1
-                                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                    overflow('-')
-                                locs[o3] = v1
+                        if op < 67:
+                            if op < 66:
+                                # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
+                                o0, o1, o3, o4, o7, o9 = arg
+                                if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
+                                    ins, cost = o9
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
                                 continue
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos == locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = pop()
-                            continue
-                        if op < 286:
-                            # LOAD__CONST__MUL_INT__STORE
+                            # LOAD LOAD SUB_INT STORE
                             o0, o1, o3 = arg
-                            v1 = locs[o0]
-                            v2 = v1 * o1 if v1 < o1 else v1 * o1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('*')
-                            locs[o3] = v2
+                            r = locs[o0] - locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
                             continue
-                        if op < 287:
-                            # LOAD__CONST__MUL_INT__STORE__JUMP
-                            o0, o1, o3, o4 = arg
-                            v1 = locs[o0]
-                            v2 = v1 * o1 if v1 < o1 else v1 * o1
-                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                                overflow('*')
-                            locs[o3] = v2
+                        if op >= 71:
+                            if op < 72:
+                                # STORE LOAD GET_ELEMENT STORE LOAD STORE
+                                o0, o1, o2, o3, o4, o5 = arg
+                                locs[o0] = tos
+                                locs[o3] = locs[o1][o2]
+                                locs[o5] = locs[o4]
+                                tos = st.pop()
+                                continue
+                            # LOAD_OWN
+                            value = locs[arg]
+                            try:
+                                if value.shared:
+                                    locs[arg] = value = own(value)
+                            except AttributeError:
+                                pass
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op >= 70:
+                            # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] != locs[o1]:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            r = locs[o4] + o5
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r
+                            continue
+                        if op < 68:
+                            # CONST LOAD JOIN/2 CALL_METHOD/2
+                            o0, o1, o3 = arg
+                            value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
+                            receiver = st.pop()
+                            entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
+                            value2 = entry(machine, task, receiver, o3, [tos, value])
+                            if value2 is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value2) is Invoke:
+                                callee = value2.code
+                                arguments = value2.arguments
+                                captured = value2.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        if op < 69:
+                            # LOAD CONST ADD_INT STORE
+                            o0, o1, o3 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            continue
+                        # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        value = locs[o1]
+                        try:
+                            if value.shared:
+                                locs[o1] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o2]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value.items[index] = o0
+                        else:
+                            write_element(value, index, o0)
+                        r = locs[o4] + locs[o5]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r
+                        continue
+                    if op < 77:
+                        if op < 75:
+                            if op < 74:
+                                # RANGE
+                                start = st.pop()
+                                tos = RangeValue.checked(start, tos, arg == 1)
+                                continue
+                            # LOAD CONST ADD_INT STORE LOAD STORE
+                            o0, o1, o3, o4, o5 = arg
+                            r = locs[o0] + o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o3] = r
+                            locs[o5] = locs[o4]
+                            continue
+                        if op < 76:
+                            # CONST STORE
+                            o0, o1 = arg
+                            locs[o1] = o0
+                            continue
+                        # POP CONST
+                        tos = arg
+                        continue
+                    if op < 83:
+                        if op >= 81:
+                            if op < 82:
+                                # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
+                                o0, o1, o3, o4, o7 = arg
+                                locs[o0] = tos
+                                if not type(locs[o1]) is Ok:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                holder = locs[o4]
+                                ins, cost2 = o7
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            # IS_SOME
+                            tos = type(tos) is Some
+                            continue
+                        if op < 78:
+                            # CALL_HOST
+                            st.append(tos)
+                            args = st[len(st) - arg.argc:]
+                            del st[len(st) - arg.argc:]
+                            machine.suspend(task, arg.effect, arg.prepare(*args))
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op >= 80:
+                            # IS_OK JUMP_UNLESS LOAD UNWRAP
+                            o1, o2 = arg
+                            if not type(tos) is Ok:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o2]
+                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                            continue
+                        if op >= 79:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD
+                            o0, o1, o3 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            st.append(tos)
+                            tos = getattr(element, o3)
+                            continue
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
+                        value2 = locs[o8]
+                        try:
+                            if value2.shared:
+                                locs[o8] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index2 = locs[o9]
+                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                            value3 = value2.items[index2]
+                        else:
+                            value3 = index_place(value2, index2)
+                        try:
+                            if value3.shared:
+                                value3 = own(value3)
+                                value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                        except AttributeError:
+                            pass
+                        if not isinstance(value3, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value3, o11, value)
+                        continue
+                    if op < 87:
+                        if op >= 86:
+                            # SET_FIELD
+                            value = st.pop()
+                            if not isinstance(tos, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(tos, arg, value)
+                            tos = st.pop()
+                            continue
+                        if op < 84:
+                            # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            value = locs[o5]
+                            try:
+                                if value.shared:
+                                    locs[o5] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index2 = locs[o6]
+                            if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
+                                value.items[index2] = element
+                            else:
+                                write_element(value, index2, element)
+                            continue
+                        if op < 85:
+                            # LOAD LOAD ADD_INT RETURN
+                            o0, o1 = arg
+                            r = locs[o0] + locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = r
+                            continue
+                        # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
+                        o0, o1, o2, o3, o4, o6 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        a = locs[o3]
+                        r = a * o4 if a < o4 else a * o4
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        ins, cost2 = o6
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        st.append(tos)
+                        tos = r
+                        continue
+                    if op < 88:
+                        # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        locs[o0] = tos
+                        index = locs[o2]
+                        items = locs[o1].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
+                        tos = st.pop()
+                        continue
+                    if op >= 92:
+                        if op < 93:
+                            # SCHEMA
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        if op < 94:
+                            # CELL_OWN
+                            cell = cells[arg]
+                            if getattr(cell.value, 'shared', False):
+                                cell.value = own(cell.value)
+                            st.append(tos)
+                            tos = cell.value
+                            continue
+                        if op < 95:
+                            # MUL
+                            a = st.pop()
+                            tos = mul(a, tos)
+                            continue
+                        # SET_PART
+                        object2 = st.pop()
+                        value = st.pop()
+                        tos = store_index(object2, tos, value)
+                        continue
+                    if op < 89:
+                        # TUPLE
+                        st.append(tos)
+                        items = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = tuple(items)
+                        continue
+                    if op < 90:
+                        # VARIANT
+                        st.append(tos)
+                        payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(payload))
+                        continue
+                    if op >= 91:
+                        # IS_VARIANT
+                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                        continue
+                    # POP_TRY
+                    if type(tos) is Err:
+                        target, cost, beneath, _, here = arg
+                        if beneath:
+                            del st[len(st) - beneath:]
+                        if target is None:
+                            ins, locs, cells, code = frames.pop()
+                            way = tos.way + here
+                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = handled(tos, here)
+                        continue
+                    tos = st.pop()
+                    continue
+                if op < 108:
+                    if op < 97:
+                        # POP JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 100:
+                        if op < 98:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
+                            o0, o2, o4 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        # LOAD__CONST__REM_INT
-                        o0, o1 = arg
-                        v1 = locs[o0]
-                        if v1 >= 0 and o1 > 0:
-                            v2 = v1 % o1
-                        else:
-                            v2 = int_rem(v1, o1)
-                        push(tos)
-                        tos = v2
+                        if op < 99:
+                            # POP
+                            tos = st.pop()
+                            continue
+                        # INT
+                        st.append(tos)
+                        tos = arg
                         continue
-                    if op < 296:
-                        if op < 295:
-                            # LOAD__INDEX_ARRAY__GET_FIELD
-                            o0, o2 = arg
-                            v1 = locs[o0]
-                            v2 = tos.items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            tos = getattr(v3, o2)
+                    if op < 104:
+                        if op >= 103:
+                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            r = locs[o2] + o3
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # LOAD__JUMP_UNLESS
+                        if op >= 101:
+                            if op < 102:
+                                # RETURN
+                                ins, locs, cells, code = frames.pop()
+                                continue
+                            # NEXT STORE LOAD STORE
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            locs[o3] = locs[o2]
+                            continue
+                        # CALL_METHOD/2
+                        value = st.pop()
+                        receiver = st.pop()
+                        entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                        value2 = entry(machine, task, receiver, arg, [value, tos])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 105:
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o6 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not getattr(element, o3) > o4:
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 106:
+                        # CALL/1
+                        arguments = [tos]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + arg.blank if arg.blank else arguments
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op >= 107:
+                        # POP LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o4, o5 = arg
+                        r = locs[o1] + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o4] = r
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    # NEXT STORE LOAD CONST LOAD CONST REM_INT
+                    o0, o1, o2, o3, o4, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    value2 = locs[o2]
+                    a = locs[o4]
+                    if a >= 0 and o5 > 0:
+                        st.append(tos)
+                        st.append(value2)
+                        st.append(o3)
+                        tos = a % o5
+                        continue
+                    st.append(tos)
+                    st.append(value2)
+                    st.append(o3)
+                    tos = int_rem(a, o5)
+                    continue
+                if op < 111:
+                    if op < 109:
+                        # LOAD STORE LOAD LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o1] = locs[o0]
+                        st.append(tos)
+                        st.append(locs[o2])
+                        tos = locs[o3]
+                        continue
+                    if op < 110:
+                        # STORE LOAD_OWN
                         o0, o1 = arg
-                        v1 = locs[o0]
-                        if v1 is False:
+                        locs[o0] = tos
+                        value = locs[o1]
+                        try:
+                            if value.shared:
+                                locs[o1] = value = own(value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    # GET_ELEMENT
+                    tos = tos[arg]
+                    continue
+                if op < 113:
+                    if op < 112:
+                        # IS_ERR JUMP_UNLESS LOAD UNWRAP
+                        o1, o2 = arg
+                        if not type(tos) is Err:
                             ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        if v1 is not True:
-                            raise not_bool(v1)
+                        holder = locs[o2]
+                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
                         continue
-                    if op < 298:
-                        if op < 297:
-                            # LOAD__LE_INT__JUMP_UNLESS
-                            o0, o2 = arg
-                            if not (tos <= locs[o0]):
-                                tos = pop()
-                                ins, cost = o2
+                    # STORE LOAD GET_ELEMENT LOAD
+                    o0, o1, o2, o3 = arg
+                    locs[o0] = tos
+                    st.append(locs[o1][o2])
+                    tos = locs[o3]
+                    continue
+                if op < 114:
+                    # LOAD IS_VARIANT JUMP_UNLESS
+                    o0, o1, o2 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 115:
+                    # LOAD CONST REM_INT CONST EQ_INT RETURN
+                    o0, o1, o3 = arg
+                    a = locs[o0]
+                    if a >= 0 and o1 > 0:
+                        value = a % o1
+                    else:
+                        value = int_rem(a, o1)
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value == o3
+                    continue
+                if op < 117:
+                    if op < 116:
+                        # LOAD_OWN LOAD CALL_BUILTIN/2
+                        o0, o1, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, locs[o1])
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value2
+                        continue
+                    # LOAD LOAD LE_INT JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 128:
+                    if op < 130:
+                        if op < 129:
+                            # CAST
+                            tos = cast(tos, arg)
+                            continue
+                        # ERR_FROM
+                        failed = st.pop()
+                        tos = Err(tos, failed.way if type(failed) is Err else ())
+                        continue
+                    if op < 131:
+                        # MCP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 132:
+                        # TRY_CAST
+                        tos = try_cast(tos, arg)
+                        continue
+                    # SUB
+                    a = st.pop()
+                    tos = sub(a, tos)
+                    continue
+                if op >= 125:
+                    if op < 126:
+                        # PIPELINE
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 127:
+                        # NE_INT
+                        a = st.pop()
+                        tos = a != tos
+                        continue
+                    # LOAD_CELL
+                    st.append(tos)
+                    tos = cells[arg].value
+                    continue
+                if op >= 123:
+                    if op < 124:
+                        # LOAD RETURN
+                        value = locs[arg]
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value
+                        continue
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                    o0, o1, o3, o4, o6 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
+                    continue
+                if op < 118:
+                    # NEW_CELL
+                    cells[arg] = Cell()
+                    continue
+                if op >= 122:
+                    # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
+                    o0, o1, o2, o3, o5, o6, o7 = arg
+                    locs[o1] = locs[o0]
+                    if not locs[o2] > o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    ins, cost2 = o7
+                    fuel -= cost2
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    st.append(tos)
+                    tos = o6
+                    continue
+                if op >= 121:
+                    # LOAD LOAD LOAD
+                    o0, o1, o2 = arg
+                    st.append(tos)
+                    st.append(locs[o0])
+                    st.append(locs[o1])
+                    tos = locs[o2]
+                    continue
+                if op >= 120:
+                    # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
+                    o0, o1, o2, o3, o4 = arg
+                    locs[o1] = locs[o0]
+                    value = locs[o2]
+                    value2 = locs[o3]
+                    try:
+                        if value2.shared:
+                            locs[o3] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index = locs[o4]
+                    if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
+                        value2.items[index] = value
+                    else:
+                        write_element(value2, index, value)
+                    continue
+                if op >= 119:
+                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    index = locs[o5]
+                    items = locs[o4].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o7] = element
+                    continue
+                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
+                o0, o1, o2, o3, o4, o5, o7 = arg
+                locs[o0] = tos
+                value = locs[o1]
+                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                r = locs[o4] + locs[o5]
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                ins, cost2 = o7
+                fuel -= cost2
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                tos = r
+                continue
+            if near:
+                if far is None:
+                    if op < 135:
+                        if op < 134:
+                            # NEXT STORE
+                            o0, o1 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            continue
+                        # NEXT STORE CONST CONST
+                        o0, o1, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(o2)
+                        tos = o3
+                        continue
+                    if op < 146:
+                        if op >= 142:
+                            if op < 144:
+                                if op < 143:
+                                    # GT_INT
+                                    a = st.pop()
+                                    tos = a > tos
+                                    continue
+                                # SLIDE/1
+                                value = st.pop()
+                                continue
+                            if op < 145:
+                                # CONST RETURN
+                                ins, locs, cells, code = frames.pop()
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # LOAD GET_ELEMENT STORE LOAD STORE JUMP
+                            o0, o1, o2, o3, o4, o5 = arg
+                            locs[o2] = locs[o0][o1]
+                            locs[o4] = locs[o3]
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op >= 140:
+                            if op < 141:
+                                # POP CONST CONST
+                                o1, o2 = arg
+                                st.append(o1)
+                                tos = o2
+                                continue
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if getattr(element, o3) < o4:
+                                ins, cost = o6
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            tos = pop()
                             continue
-                        # LOAD__LOAD__ADD_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] + locs[o1] + -0.0)
-                        continue
-                    if op < 300:
-                        if op < 299:
-                            # LOAD__LOAD__ADD_INT
+                        if op < 136:
+                            # LOAD LOAD
                             o0, o1 = arg
-                            v1 = locs[o0] + locs[o1]
-                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                                overflow('+')
-                            push(tos)
-                            tos = v1
+                            st.append(tos)
+                            st.append(locs[o0])
+                            tos = locs[o1]
                             continue
-                        # LOAD__LOAD__EQ_INT__JUMP_IF
-                        o0, o1, o3 = arg
-                        if (locs[o0] == locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
+                        if op >= 139:
+                            # ARRAY
+                            st.append(tos)
+                            items = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Array(items)
+                            continue
+                        if op < 137:
+                            # CALL_METHOD/1
+                            receiver = st.pop()
+                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                            value = entry(machine, task, receiver, arg, [tos])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op < 138:
+                            # CALL_BUILTIN/1
+                            value = arg[0](tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        # LOAD CALL_METHOD/0
+                        o0, o1 = arg
+                        receiver = locs[o0]
+                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                        value = entry(machine, task, receiver, o1, [])
+                        if value is SUSPENDED:
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
                             continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value
                         continue
-                    if op >= 303:
-                        if op < 304:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                    if op < 154:
+                        if op >= 152:
+                            if op < 153:
+                                # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
+                                o0, o1, o3, o4, o5, o7 = arg
+                                if not locs[o0] >= o1:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                if not locs[o4] <= o5:
+                                    ins, cost2 = o7
+                                    fuel -= cost2
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # LOAD OK RETURN
+                            value = Ok(locs[arg])
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op >= 150:
+                            if op < 151:
+                                # DROP/1
+                                tos = st.pop()
+                                continue
+                            # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
                             o0, o1, o3 = arg
-                            v1 = locs[o1]
-                            v2 = locs[o0].items
-                            if v1 < 0:
-                                index_out_of_range(v1, len(v2))
-                            try:
-                                v3 = v2[v1]
-                            except IndexError:
-                                index_out_of_range(v1, len(v2))
-                            locs[o3] = v3
+                            a = locs[o0]
+                            b = cells[o1].value
+                            r = a * b if a < b else a * b
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            r2 = r + o3
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = r2
                             continue
-                        # LOAD__LOAD__MUL_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] * 1.0 * locs[o1])
-                        continue
-                    if op < 301:
-                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not (locs[o0] >= locs[o1]):
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 302:
-                        # LOAD__LOAD__INDEX_ARRAY__SHARE
-                        o0, o1 = arg
-                        v1 = locs[o1]
-                        v2 = locs[o0].items
-                        if v1 < 0:
-                            index_out_of_range(v1, len(v2))
-                        try:
-                            v3 = v2[v1]
-                        except IndexError:
-                            index_out_of_range(v1, len(v2))
-                        if type(v3) not in PLAIN:
-                            share(v3)
-                        push(tos)
-                        tos = v3
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0].items
-                    if v1 < 0:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    try:
-                        v3 = v2[v1]
-                    except IndexError:
-                        ins = node_before(code, ins, 9)
-                        index_out_of_range(v1, len(v2))
-                    v4 = (getattr(v3, o3) + (locs[o4] * 1.0 * locs[o5]))
-                    v5 = locs[o8]
-                    try:
-                        if v5.shared:
-                            v5 = own(v5)
-                            locs[o8] = v5
-                    except AttributeError:
-                        pass
-                    v6 = locs[o9]
-                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
-                        v7 = v5.items[v6]
-                    else:
-                        try:
-                            v7 = index_place(v5, v6)
-                        except BaseException:
-                            ins = node_before(code, ins, 1)
-                            raise
-                    try:
-                        if v7.shared:
-                            v7 = own(v7)
-                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
-                    except AttributeError:
-                        pass
-                    if not isinstance(v7, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(v7, o11, v4)
-                    continue
-                if op >= 324:
-                    if op < 326:
-                        if op < 325:
-                            # MCP
-                            push(tos)
+                        if op >= 148:
+                            if op < 149:
+                                # LOAD STORE LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = locs[o0]
+                                st.append(tos)
+                                tos = locs[o2]
+                                continue
+                            # MEMORY
+                            st.append(tos)
                             tos = arg
                             continue
+                        if op >= 147:
+                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if not element > locs[o3]:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # CALL_METHOD/0
+                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                        value = entry(machine, task, tos, arg, [])
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value
+                        continue
+                    if op < 156:
+                        if op < 155:
+                            # SOME
+                            tos = Some(tos)
+                            continue
+                        # CONCAT__STORE
+                        a = st.pop()
+                        if (len(a) + len(tos)) * 4 > limits.surely:
+                            check_concat(a, tos)
+                        if locs[arg] is a:
+                            locs[arg] = None
+                        a += tos
+                        locs[arg] = a
+                        tos = st.pop()
+                        continue
+                    if op >= 169:
+                        if op < 170:
+                            # PRINTLN
+                            st.append(tos)
+                            values = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            machine.print(task, values, '\n')
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # SWAP
+                        a = st.pop()
+                        st.append(tos)
+                        tos = a
+                        continue
+                    if op >= 165:
+                        if op < 166:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        if op < 167:
+                            # WRAP
+                            tos = NONE_VALUE if tos is None else Some(tos)
+                            continue
+                        if op < 168:
+                            # TOOL
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # ASK_FOR
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos, arg)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op >= 162:
+                        if op < 163:
+                            # SLIDE
+                            del st[len(st) - arg:]
+                            continue
+                        if op < 164:
+                            # LEDGER
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # PRINT
+                        st.append(tos)
+                        values = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        machine.print(task, values, '')
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op >= 159:
+                        if op < 160:
+                            # INDEX
+                            object2 = st.pop()
+                            tos = read_index(object2, tos)
+                            continue
+                        if op < 161:
+                            # NIL
+                            st.append(tos)
+                            tos = None
+                            continue
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o8, o11 = arg
+                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
+                        continue
+                    if op >= 157:
+                        if op < 158:
+                            # JUMP_IF
+                            if tos is True:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not False:
+                                raise not_bool(tos)
+                            tos = st.pop()
+                            continue
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    # LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o1, o3 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o1]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value2 = value.items[index]
+                    else:
+                        value2 = index_place(value, index)
+                    try:
+                        if value2.shared:
+                            value2 = own(value2)
+                            value.items[index if type(value) is Array else key_of(index)] = value2
+                    except AttributeError:
+                        pass
+                    if not isinstance(value2, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value2, o3, tos)
+                    tos = st.pop()
+                    continue
+                if far:
+                    if op < 215:
+                        if op >= 213:
+                            if op < 214:
+                                # GET_FIELD
+                                tos = getattr(tos, arg)
+                                continue
+                            # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o2, o4, o6 = arg
+                            a = getattr(locs[o0], o1)
+                            if a >= 0 and o2 > 0:
+                                value = a % o2
+                            else:
+                                value = int_rem(a, o2)
+                            if not value == o4:
+                                ins, cost = o6
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 212:
+                            # NEXT SHARE STORE LOAD
+                            o0, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            st.append(tos)
+                            tos = locs[o3]
+                            continue
+                        if op >= 210:
+                            if op < 211:
+                                # LOAD LOAD LT_INT JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not locs[o0] < locs[o1]:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # NEXT STORE CONST LOAD
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(o2)
+                            tos = locs[o3]
+                            continue
+                        if op >= 209:
+                            # FILL JUMP
+                            hole = st.pop()
+                            fill(hole, tos)
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        # TRY
+                        kind = type(tos)
+                        if kind is Ok or kind is Some:
+                            tos = tos.value
+                            continue
+                        if kind is Err:
+                            target, cost, beneath, _, here = arg
+                            if beneath:
+                                del st[len(st) - beneath:]
+                            if target is None:
+                                ins, locs, cells, code = frames.pop()
+                                way = tos.way + here
+                                tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = handled(tos, here)
+                            continue
+                        if tos is not NONE_VALUE:
+                            raise not_fallible(tos)
+                        if arg[0] is None and arg[3]:
+                            if arg[2]:
+                                del st[len(st) - arg[2]:]
+                            ins, locs, cells, code = frames.pop()
+                            continue
+                        missing = Err(missing_value())
+                        target2, cost2, beneath2, _, here2 = arg
+                        if beneath2:
+                            del st[len(st) - beneath2:]
+                        if target2 is None:
+                            ins, locs, cells, code = frames.pop()
+                            way2 = missing.way + here2
+                            tos = Err(missing.value, way2 if len(way2) <= MOST else shortened(way2))
+                            continue
+                        ins = target2
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = handled(missing, here2)
+                        continue
+                    if op < 217:
+                        if op < 216:
+                            # ADD_INT RETURN
+                            a = st.pop()
+                            r = a + tos
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            tos = r
+                            continue
+                        # GET_MEMBER
+                        tos = get_member(tos, arg)
+                        continue
+                    if op < 223:
+                        if op < 220:
+                            if op >= 218:
+                                if op < 219:
+                                    # ARRAY/2 EMIT
+                                    value = st.pop()
+                                    value2 = Array([value, tos])
+                                    channel = st.pop()
+                                    machine.emit(task, channel, value2)
+                                    tos = st.pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                # TUPLE/2
+                                value = st.pop()
+                                tos = tuple([value, tos])
+                                continue
+                            # CONST CONST CALL_METHOD/1
+                            o0, o1, o2 = arg
+                            entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
+                            value = entry(machine, task, o0, o2, [o1])
+                            if value is SUSPENDED:
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 221:
+                            # LOAD LOAD DIV_INT LOAD LOAD REM_INT
+                            o0, o1, o3, o4 = arg
+                            a = locs[o0]
+                            b = locs[o1]
+                            if a >= 0 and b > 0:
+                                value = a // b
+                            else:
+                                value = int_div(a, b)
+                            a2 = locs[o3]
+                            b2 = locs[o4]
+                            if a2 >= 0 and b2 > 0:
+                                st.append(tos)
+                                st.append(value)
+                                tos = a2 % b2
+                                continue
+                            st.append(tos)
+                            st.append(value)
+                            tos = int_rem(a2, b2)
+                            continue
+                        if op < 222:
+                            # UNWRAP
+                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                            continue
+                        # LOAD JOIN/1 CALL_METHOD/2
+                        o0, o2 = arg
+                        value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
+                        receiver = st.pop()
+                        entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
+                        value2 = entry(machine, task, receiver, o2, [tos, value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 225:
+                        if op < 224:
+                            # CONST MUL_INT OK RETURN
+                            r = tos * arg if tos < arg else tos * arg
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            value = Ok(r)
+                            ins, locs, cells, code = frames.pop()
+                            tos = value
+                            continue
+                        # ARRAY/2
+                        value = st.pop()
+                        tos = Array([value, tos])
+                        continue
+                    if op < 227:
+                        if op < 226:
+                            # OK
+                            tos = Ok(tos)
+                            continue
+                        # NEXT SHARE STORE
+                        o0, o2 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value
+                        continue
+                    if op < 229:
+                        if op < 228:
+                            # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            a = cells[o1].value
+                            if a >= 0 and o2 > 0:
+                                value2 = a // o2
+                            else:
+                                value2 = int_div(a, o2)
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value > value2
+                            continue
+                        # SUB_INT
+                        a = st.pop()
+                        r = a - tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('-')
+                    if op < 230:
+                        # NEXT STORE CONST LOAD CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(o2)
+                        st.append(locs[o3])
+                        tos = o4
+                        continue
+                    if op < 231:
+                        # INDEX_OWN
+                        object2 = st.pop()
+                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                            value = object2.items[tos]
+                        else:
+                            value = index_place(object2, tos)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 233:
+                        if op < 232:
+                            # ADD_FLOAT
+                            a = st.pop()
+                            tos = a + tos + -0.0
+                            continue
+                        # ERROR
+                        st.append(tos)
+                        fields = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(fields)
+                        continue
+                    if op < 234:
+                        # PARALLEL
+                        iterable = st.pop()
+                        value = machine.parallel(task, arg, cells, iterable, tos)
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 235:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
+                    if op < 236:
                         # MEMBER_OWN
                         value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                         if getattr(value, 'shared', False):
@@ -5023,530 +2764,1403 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    if op < 327:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MODEL
-                    push(tos)
-                    tos = arg
+                    # NEG
+                    tos = negate(tos)
                     continue
-                if op >= 322:
-                    if op < 323:
-                        # LT_INT__JUMP_UNLESS
-                        o1, = arg
-                        v1 = pop()
-                        if not (v1 < tos):
-                            tos = pop()
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = pop()
+                if op < 240:
+                    if op < 238:
+                        # STORE
+                        locs[arg] = tos
+                        tos = st.pop()
                         continue
-                    # MAP
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Map.of(new)
-                    continue
-                if op >= 319:
-                    if op < 320:
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
-                        continue
-                    if op < 321:
-                        # LT_INT
-                        a = pop()
-                        tos = a < tos
-                        continue
-                    # LT_INT__JUMP_IF
-                    o1, = arg
-                    v1 = pop()
-                    if (v1 < tos):
-                        tos = pop()
+                    if op < 239:
+                        # STORE JUMP
+                        o0, o1 = arg
+                        locs[o0] = tos
                         ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
+                        tos = st.pop()
                         continue
-                    tos = pop()
-                    continue
-                if op >= 316:
-                    if op < 317:
-                        # LOAD__NE_INT__JUMP_UNLESS
-                        o0, o2 = arg
-                        if not (tos != locs[o0]):
-                            tos = pop()
-                            ins, cost = o2
+                    # LOAD CONST SUB_INT
+                    o0, o1 = arg
+                    r = locs[o0] - o1
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        st.append(tos)
+                        tos = r
+                        continue
+                    overflow('-')
+                if op < 243:
+                    if op < 241:
+                        # LOAD CONST NE_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] != o1:
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        tos = pop()
                         continue
-                    if op < 318:
-                        # LOAD__SUB_FLOAT
-                        o0, = arg
-                        tos = (tos - locs[o0] + -0.0)
+                    if op < 242:
+                        # LOAD GET_FIELD
+                        o0, o1 = arg
+                        st.append(tos)
+                        tos = getattr(locs[o0], o1)
                         continue
-                    # LOAD__SUB_INT
-                    o0, = arg
-                    v1 = tos - locs[o0]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    tos = v1
+                    # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
+                    o0, o1, o3, o5, o7 = arg
+                    locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
                     continue
-                if op >= 313:
-                    if op < 314:
-                        # LOAD__LT_INT__JUMP_UNLESS
+                if op < 250:
+                    if op < 244:
+                        # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
+                        o0, o1, o2, o4, o5 = arg
+                        r = getattr(locs[o0], o1) + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o4]
+                        try:
+                            if value.shared:
+                                locs[o4] = value = own(value)
+                        except AttributeError:
+                            pass
+                        if not isinstance(value, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value, o5, r)
+                        continue
+                    if op < 246:
+                        if op < 245:
+                            # MUL_INT
+                            a = st.pop()
+                            r = a * tos if a < tos else a * tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('*')
+                        # CONST JUMP
+                        o0, o1 = arg
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        st.append(tos)
+                        tos = o0
+                        continue
+                    if op >= 249:
+                        # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        r = locs[o0] + locs[o1]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        r2 = locs[o4] + locs[o5]
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r2
+                        continue
+                    if op < 247:
+                        # CONST ARRAY/1 CALL_METHOD/1
                         o0, o2 = arg
-                        if not (tos < locs[o0]):
-                            tos = pop()
-                            ins, cost = o2
+                        value = Array([o0])
+                        entry = o2.cache.get(type(tos)) or method_entry(machine, tos, o2)
+                        value2 = entry(machine, task, tos, o2, [value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 248:
+                        # INDEX_ARRAY
+                        array = st.pop()
+                        items = array.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(items))
+                        try:
+                            element = items[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(items))
+                        tos = element
+                        continue
+                    # CALL_VALUE/1
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    arguments = [tos]
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee2.blank if callee2.blank else arguments
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if op < 253:
+                    if op < 251:
+                        # HASHMAP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 252:
+                        # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] == o1:
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        tos = pop()
+                        r = locs[o4] + o5
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r
                         continue
-                    if op < 315:
-                        # LOAD__MUL_FLOAT
-                        o0, = arg
-                        tos = (tos * 1.0 * locs[o0])
-                        continue
-                    # LOAD__MUL_INT
-                    o0, = arg
-                    v1 = locs[o0]
-                    v2 = tos * v1 if tos < v1 else tos * v1
-                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
-                        overflow('*')
-                    tos = v2
+                    # EQ_INT
+                    a = st.pop()
+                    tos = a == tos
                     continue
-                if op < 307:
-                    if op < 306:
-                        # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                        o0, o1 = arg
-                        tos = (tos + (locs[o0] * 1.0 * locs[o1]))
+                if op < 256:
+                    if op >= 254:
+                        if op < 255:
+                            # STRUCT
+                            st.append(tos)
+                            fields = st[len(st) - len(arg.decl.fields):]
+                            del st[len(st) - len(arg.decl.fields):]
+                            tos = arg.of(fields)
+                            continue
+                        # MODEL
+                        st.append(tos)
+                        tos = arg
                         continue
-                    # LOAD__LOAD__MUL_INT
-                    o0, o1 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    push(tos)
-                    tos = v3
-                    continue
-                if op >= 312:
-                    # LOAD__LOAD__SUB_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o0] - locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    locs[o3] = v1
-                    ins, cost = o4
-                    fuel -= cost
+                    # CALL_VALUE
+                    st.append(tos)
+                    args = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    callee = st.pop()
+                    if type(callee) is not Closure or callee.function.argc != arg:
+                        raise bad_call(callee, arg)
+                    callee2 = callee.function
+                    captured = callee.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee2
+                    ins = callee2.entry
+                    fuel -= callee2.cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
+                    locs = args + callee2.blank if callee2.blank else args
+                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                    tos = st.pop()
                     continue
-                if op >= 310:
-                    if op < 311:
-                        # LOAD__LOAD__SUB_FLOAT
-                        o0, o1 = arg
-                        push(tos)
-                        tos = (locs[o0] - locs[o1] + -0.0)
+                if op < 258:
+                    if op < 257:
+                        # LOAD_CELL CONST ADD_INT STORE_CELL
+                        o0, o1, o3 = arg
+                        r = cells[o0].value + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        cells[o3].value = r
                         continue
-                    # LOAD__LOAD__SUB_INT
-                    o0, o1 = arg
-                    v1 = locs[o0] - locs[o1]
-                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                        overflow('-')
-                    push(tos)
-                    tos = v1
+                    # CONST SUB_INT
+                    r = tos - arg
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
+                if op < 259:
+                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
+                    o0, o1, o2, o5, o7 = arg
+                    r = locs[o1] + o2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    items = locs[o0].items
+                    if r < 0:
+                        index_out_of_range(r, len(items))
+                    try:
+                        element = items[r]
+                    except IndexError:
+                        index_out_of_range(r, len(items))
+                    r2 = element + o5
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r2
                     continue
-                if op < 308:
-                    # LOAD__LOAD__MUL_INT__STORE
-                    o0, o1, o3 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    locs[o3] = v3
+                if op < 261:
+                    if op < 260:
+                        # GE_INT
+                        a = st.pop()
+                        tos = a >= tos
+                        continue
+                    # ERR
+                    tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
                     continue
-                if op < 309:
-                    # LOAD__LOAD__MUL_INT__STORE__JUMP
-                    o0, o1, o3, o4 = arg
-                    v1 = locs[o1]
-                    v2 = locs[o0]
-                    v3 = v2 * v1 if v2 < v1 else v2 * v1
-                    if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
-                        overflow('*')
-                    locs[o3] = v3
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                if op < 262:
+                    # NONE
+                    st.append(tos)
+                    tos = NONE_VALUE
                     continue
-                # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                o0, o1, o3 = arg
-                if not (locs[o0] != locs[o1]):
-                    ins, cost = o3
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                if op < 263:
+                    # AWAIT
+                    outcome = machine.await_value(task, tos)
+                    if outcome is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = outcome
                     continue
+                if op >= 264:
+                    if op < 265:
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    # FLUSH
+                    machine.flush(task)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # CALL_INOUT
+                st.append(tos)
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                receiver = st.pop()
+                call = exec_call_inout(machine, receiver, arg, args)
+                callee = call.code
+                arguments = call.arguments
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = callee
+                ins = callee.entry
+                fuel -= callee.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = arguments + callee.blank if callee.blank else arguments
+                cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
+                tos = st.pop()
                 continue
-            if op < 351:
-                if op < 333:
-                    if op < 330:
-                        if op < 329:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
-                            continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
+            if far is None:
+                if op < 173:
+                    if op < 172:
+                        # EMIT
+                        channel = st.pop()
+                        machine.emit(task, channel, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    a = locs[o0]
+                    if a >= 0 and o1 > 0:
+                        value = a % o1
+                    else:
+                        value = int_rem(a, o1)
+                    if not value == o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 331:
-                        # NEG
-                        tos = negate(tos)
-                        continue
-                    if op < 332:
-                        # NEG_INT
-                        tos = negate(tos)
-                        continue
-                    # NEW_CELL
-                    cells[arg] = Cell()
                     continue
-                if op < 341:
-                    if op >= 337:
-                        if op < 339:
-                            if op < 338:
-                                # NE_INT__JUMP_UNLESS
-                                o1, = arg
-                                v1 = pop()
-                                if not (v1 != tos):
-                                    tos = pop()
-                                    ins, cost = o1
+                if op < 183:
+                    if op < 177:
+                        if op >= 175:
+                            if op < 176:
+                                # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                                o0, o1, o3, o5, o7 = arg
+                                r = locs[o0] + locs[o1]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                if r >= 0 and o3 > 0:
+                                    value = r % o3
+                                else:
+                                    value = int_rem(r, o3)
+                                if not value == o5:
+                                    ins, cost = o7
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     continue
-                                tos = pop()
                                 continue
-                            # NIL
-                            push(tos)
-                            tos = None
+                            # STORE CONST LOAD
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            st.append(o1)
+                            tos = locs[o2]
                             continue
-                        if op < 340:
-                            # NOT
-                            if tos is True:
-                                tos = False
+                        if op < 174:
+                            # NEXT STORE LOAD
+                            o0, o1, o2 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            if tos is False:
-                                tos = True
-                                continue
-                            raise not_bool(tos)
-                        # OK
-                        tos = Ok(tos)
+                            locs[o1] = value
+                            st.append(tos)
+                            tos = locs[o2]
+                            continue
+                        # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
+                        o0, o1, o2, o4, o5, o7, o11 = arg
+                        index = locs[o2]
+                        items = locs[o1].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if index2 < 0:
+                            index_out_of_range(index2, len(items2))
+                        try:
+                            element2 = items2[index2]
+                        except IndexError:
+                            index_out_of_range(index2, len(items2))
+                        index3 = locs[o7]
+                        items3 = element2.items
+                        if index3 < 0:
+                            index_out_of_range(index3, len(items3))
+                        try:
+                            element3 = items3[index3]
+                        except IndexError:
+                            index_out_of_range(index3, len(items3))
+                        r = element * element3 if element < element3 else element * element3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o11] = r2
                         continue
-                    if op >= 335:
-                        if op < 336:
-                            # NE_INT
-                            a = pop()
-                            tos = a != tos
+                    if op < 179:
+                        if op < 178:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2
+                            o0, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
                             continue
-                        # NE_INT__JUMP_IF
-                        o1, = arg
-                        v1 = pop()
-                        if (v1 != tos):
-                            tos = pop()
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o9 = arg
+                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
+                        continue
+                    if op >= 182:
+                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5, o7 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        r = element + o3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if not r < locs[o5]:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 181:
+                        # NEXT SHARE
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op >= 180:
+                        # JUMP_UNLESS LOAD JUMP
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        value = locs[o1]
+                        ins, cost2 = o2
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = value
+                        continue
+                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
+                    o0, o1, o2, o3, o6, o8, o9 = arg
+                    value = getattr(locs[o0], o1)
+                    a = locs[o2]
+                    if a >= 0 and o3 > 0:
+                        value2 = a % o3
+                    else:
+                        value2 = int_rem(a, o3)
+                    r = value + value2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    r2 = r - o6
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('-')
+                    value3 = locs[o8]
+                    try:
+                        if value3.shared:
+                            locs[o8] = value3 = own(value3)
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o9, r2)
+                    continue
+                if op < 191:
+                    if op < 185:
+                        if op < 184:
+                            # CONST EQ_INT JUMP_UNLESS
+                            o0, o2 = arg
+                            if not tos == o0:
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            tos = st.pop()
+                            continue
+                        # STORE LOAD CONST
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        st.append(locs[o1])
+                        tos = o2
+                        continue
+                    if op >= 189:
+                        if op < 190:
+                            # NEXT STORE CONST STORE CONST LOAD
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            locs[o3] = o2
+                            st.append(tos)
+                            st.append(o4)
+                            tos = locs[o5]
+                            continue
+                        # STORE_CELL
+                        cells[arg].value = tos
+                        tos = st.pop()
+                        continue
+                    if op < 186:
+                        # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not element < locs[o3]:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 187:
+                        # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
+                        o0, o1, o2, o5 = arg
+                        r = locs[o1] + locs[o2]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if locs[o0] == r:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 188:
+                        # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
+                        o0, o1, o2, o5, o6 = arg
+                        a = locs[o1]
+                        b = locs[o2]
+                        r = a * b if a < b else a * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if not element >= o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 193:
+                    if op < 192:
+                        # LOAD CONST SUB_INT STORE JUMP
+                        o0, o1, o3, o4 = arg
+                        r = locs[o0] - o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        locs[o3] = r
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # CALL_BUILTIN/2 POP
+                    value = st.pop()
+                    value2 = arg[0](value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = st.pop()
+                    continue
+                if op < 194:
+                    # LOAD IS_VARIANT JUMP_UNLESS LOAD
+                    o0, o1, o2, o3 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    st.append(tos)
+                    tos = locs[o3]
+                    continue
+                if op < 196:
+                    if op < 195:
+                        # SET_INDEX
+                        object2 = st.pop()
+                        value = st.pop()
+                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                            object2.items[tos] = value
+                        else:
+                            write_element(object2, tos, value)
+                        tos = st.pop()
+                        continue
+                    # LENGTH
+                    tos = length(tos)
+                    continue
+                if op < 197:
+                    # GET_MEMBER LOAD GET_MEMBER SHARE
+                    o0, o1, o2 = arg
+                    value = get_member(tos, o0)
+                    value2 = get_member(locs[o1], o2)
+                    if type(value2) not in PLAIN:
+                        share(value2)
+                    st.append(value)
+                    tos = value2
+                    continue
+                if op < 198:
+                    # INDEX_ARRAY GET_FIELD
+                    array = st.pop()
+                    items = array.items
+                    if tos < 0:
+                        index_out_of_range(tos, len(items))
+                    try:
+                        element = items[tos]
+                    except IndexError:
+                        index_out_of_range(tos, len(items))
+                    tos = getattr(element, arg)
+                    continue
+                if op < 201:
+                    if op < 199:
+                        # JOIN/3
+                        value = st.pop()
+                        value2 = st.pop()
+                        tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
+                        continue
+                    if op < 200:
+                        # LOAD CONST CONST
+                        o0, o1, o2 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        st.append(o1)
+                        tos = o2
+                        continue
+                    # CHECK
+                    tos = check(tos, arg)
+                    continue
+                if op < 203:
+                    if op < 202:
+                        # ASK
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # START
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, args, cells)
+                    continue
+                if op < 205:
+                    if op < 204:
+                        # CONFIGURE
+                        machine.configure(arg, tos)
+                        tos = st.pop()
+                        continue
+                    # LE_INT
+                    a = st.pop()
+                    tos = a <= tos
+                    continue
+                if op < 206:
+                    # RACE
+                    st.append(tos)
+                    tasks = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, tasks)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 207:
+                    # CHANGES_SELF
+                    tos = changes_self(machine, tos, arg)
+                    continue
+                # REM
+                a = st.pop()
+                tos = rem(a, tos)
+                continue
+            if far:
+                if op < 268:
+                    if op < 267:
+                        # STORE LOAD
+                        o0, o1 = arg
+                        locs[o0] = tos
+                        tos = locs[o1]
+                        continue
+                    # LOAD SHARE
+                    value = locs[arg]
+                    if type(value) not in PLAIN:
+                        share(value)
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 269:
+                    # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
+                    o0, o1, o3, o4 = arg
+                    if not locs[o0] < o1:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    value = locs[o4]
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 270:
+                    # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o2, o3, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    index = locs[o3]
+                    items = locs[o2].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o5] = element
+                    continue
+                if op < 272:
+                    if op < 271:
+                        # NEXT STORE LOAD CONST
+                        o0, o1, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(locs[o2])
+                        tos = o3
+                        continue
+                    # DUP IS_ABSENT JUMP_UNLESS POP
+                    if not (tos is None or tos is NONE_VALUE):
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = st.pop()
+                    continue
+                if op < 275:
+                    if op < 273:
+                        # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
+                        o0, o1, o2, o4 = arg
+                        if not getattr(locs[o0], o1) > o2:
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 274:
+                        # STORE CONST LOAD GET_FIELD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        st.append(o1)
+                        tos = getattr(locs[o2], o3)
+                        continue
+                    # ITERATE
+                    tos = iterate(tos, machine)
+                    continue
+                if op < 281:
+                    if op < 278:
+                        if op < 276:
+                            # CONST CALL_METHOD/1
+                            o0, o1 = arg
+                            entry = o1.cache.get(type(tos)) or method_entry(machine, tos, o1)
+                            value = entry(machine, task, tos, o1, [o0])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op < 277:
+                            # LOAD FAIL_MATCH
+                            value = locs[arg]
+                            raise Panic('P009', f'no arm matches {debug(value)}')
+                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
+                        o0, o1, o2, o3, o6 = arg
+                        if o0 is False:
                             ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        tos = pop()
+                        if o0 is not True:
+                            raise not_bool(o0)
+                        index = locs[o3]
+                        items = locs[o2].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if type(element) not in PLAIN:
+                            share(element)
+                        locs[o6] = element
                         continue
-                    if op < 334:
-                        # NEXT__SHARE
-                        o0, = arg
-                        for v1 in tos:
-                            break
+                    if op < 279:
+                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
+                        o0, o1, o2, o4, o7 = arg
+                        value = locs[o0]
+                        a = locs[o1]
+                        if a >= 0 and o2 > 0:
+                            value2 = a // o2
                         else:
-                            tos = pop()
-                            ins, cost = o0
+                            value2 = int_div(a, o2)
+                        if value2 >= 0 and o4 > 0:
+                            value3 = value2 % o4
+                        else:
+                            value3 = int_rem(value2, o4)
+                        items = value.items
+                        if value3 < 0:
+                            index_out_of_range(value3, len(items))
+                        try:
+                            element = items[value3]
+                        except IndexError:
+                            index_out_of_range(value3, len(items))
+                        locs[o7] = element
+                        continue
+                    if op < 280:
+                        # MAP
+                        st.append(tos)
+                        entries = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Map.of(entries)
+                        continue
+                    # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o2, o3, o4, o7, o8, o10 = arg
+                    index = locs[o0]
+                    items = tos.items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
+                    value2 = locs[o7]
+                    try:
+                        if value2.shared:
+                            locs[o7] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index2 = locs[o8]
+                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                        value3 = value2.items[index2]
+                    else:
+                        value3 = index_place(value2, index2)
+                    try:
+                        if value3.shared:
+                            value3 = own(value3)
+                            value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o10, value)
+                    tos = st.pop()
+                    continue
+                if op < 283:
+                    if op < 282:
+                        # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] < locs[o1]:
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if type(v1) not in PLAIN:
-                            share(v1)
-                        push(tos)
-                        tos = v1
+                        index = locs[o5]
+                        items = locs[o4].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = element
                         continue
-                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
-                    o0, o2, o3, o4, o5, o6, o7 = arg
-                    for v1 in tos:
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = o0
+                    # IS_ERROR
+                    tos = arg.matches(tos)
+                    continue
+                if op < 285:
+                    if op < 284:
+                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
+                        o0, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    # JOIN/2
+                    value = st.pop()
+                    tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
+                    continue
+                if op < 287:
+                    if op < 286:
+                        # IS
+                        tos = matches(tos, arg)
+                        continue
+                    # DUP
+                    st.append(tos)
+                    continue
+                if op < 288:
+                    # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    r = element + o3
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o5] = r
+                    continue
+                if op < 290:
+                    if op < 289:
+                        # JOIN
+                        st.append(tos)
+                        parts = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = join('', [part if type(part) is str else display(part) for part in parts])
+                        continue
+                    # GE
+                    a = st.pop()
+                    tos = greater_equal(a, tos)
+                    continue
+                if op < 291:
+                    # SETTLE
+                    outcome = machine.settle(task, tos, len(frames))
+                    if outcome is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = outcome
+                    continue
+                if op < 292:
+                    # DIV_INT
+                    a = st.pop()
+                    if a >= 0 and tos > 0:
+                        tos = a // tos
+                        continue
+                    tos = int_div(a, tos)
+                    continue
+                if op < 293:
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 294:
+                    # LT
+                    a = st.pop()
+                    tos = less(a, tos)
+                    continue
+                # LE
+                a = st.pop()
+                tos = less_equal(a, tos)
+                continue
+            if op < 298:
+                if op < 296:
+                    # LOAD CONST
+                    o0, o1 = arg
+                    st.append(tos)
+                    st.append(locs[o0])
+                    tos = o1
+                    continue
+                if op < 297:
+                    # CALL_BUILTIN/2
+                    value = st.pop()
+                    value2 = arg[0](value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
+                    continue
+                # CONST LOAD
+                o0, o1 = arg
+                st.append(tos)
+                st.append(o0)
+                tos = locs[o1]
+                continue
+            if op < 303:
+                if op >= 301:
+                    if op < 302:
+                        # CLOSURE
+                        st.append(tos)
+                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        continue
+                    # LOAD_OWN CALL_BUILTIN/2
+                    o0, o1 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    value2 = o1[0](tos, value)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
+                    continue
+                if op < 299:
+                    # STORE LOAD IS_NIL JUMP_IF
+                    o0, o1, o3 = arg
+                    locs[o0] = tos
+                    if locs[o1] is None:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    tos = st.pop()
+                    continue
+                if op >= 300:
+                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
+                    o0, o1, o3, o4, o5 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    locs[o2] = v1
-                    locs[o4] = locs[o3]
-                    v2 = locs[o5]
-                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
+                    locs[o5] = locs[o4]
                     continue
-                if op < 345:
-                    if op < 343:
-                        if op < 342:
-                            # OK__RETURN
-                            v1 = Ok(tos)
-                            tos = v1
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # PARALLEL
-                        value = machine.parallel(task, arg, cells, pop(), tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 344:
-                        # PARSE_AS
-                        text = pop()
-                        result, holes = parse_as(text, tos, *arg)
-                        moved = holes
-                        push(result)
-                        tos = moved
-                        continue
-                    # PIPELINE
-                    push(tos)
-                    tos = arg
+                # CALL_BUILTIN/1 CALL_METHOD/1
+                o0, o1 = arg
+                value = o0[0](tos)
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                receiver = st.pop()
+                entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                value2 = entry(machine, task, receiver, o1, [value])
+                if value2 is SUSPENDED:
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if type(value2) is Invoke:
+                    callee = value2.code
+                    arguments = value2.arguments
+                    captured = value2.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    tos = st.pop()
                     continue
-                if op < 346:
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
-                        continue
-                    target, cost, drop, _, here = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        here = tos.way + here
-                        tos = Err(tos.value, here if len(here) <= MOST else shortened(here))
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    tos = handled(tos, here)
-                    ins = target
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                tos = value2
+                continue
+            if op < 304:
+                # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
+                o0, o1, o2, o5 = arg
+                r = locs[o1] - locs[o2]
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('-')
+                if not locs[o0] == r:
+                    ins, cost = o5
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 348:
-                    if op < 347:
-                        # POP__LOAD__CONST__ADD_INT__STORE
-                        o1, o2, o4 = arg
-                        v1 = locs[o1] + o2
-                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
-                            overflow('+')
-                        locs[o4] = v1
-                        tos = pop()
-                        continue
+                continue
+            if op < 305:
+                # JUMP_UNLESS LOAD_OWN LOAD SHARE
+                o0, o1, o2 = arg
+                if tos is False:
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if tos is not True:
+                    raise not_bool(tos)
+                value = locs[o1]
+                try:
+                    if value.shared:
+                        locs[o1] = value = own(value)
+                except AttributeError:
+                    pass
+                value2 = locs[o2]
+                if type(value2) not in PLAIN:
+                    share(value2)
+                st.append(value)
+                tos = value2
+                continue
+            if op < 306:
+                # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
+                o0, o1, o3, o5 = arg
+                index = locs[o1]
+                items = locs[o0].items
+                if index < 0:
+                    index_out_of_range(index, len(items))
+                try:
+                    element = items[index]
+                except IndexError:
+                    index_out_of_range(index, len(items))
+                if not element <= o3:
+                    ins, cost = o5
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if op < 307:
+                # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
+                o0, o1, o3, o4, o5, o7 = arg
+                a = locs[o0]
+                if a >= 0 and o1 > 0:
+                    value = a % o1
+                else:
+                    value = int_rem(a, o1)
+                locs[o3] = value
+                if not locs[o4] == o5:
+                    ins, cost = o7
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if op < 308:
+                # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
+                o0, o1, o3, o4, o5, o7 = arg
+                r = locs[o0] + o1
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                locs[o3] = r
+                r2 = locs[o4] - o5
+                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                    overflow('-')
+                locs[o7] = r2
+                continue
+            if op < 310:
+                if op >= 309:
+                    # JOIN/1
+                    tos = join('', [part if type(part) is str else display(part) for part in [tos]])
+                    continue
+                # CALL_METHOD
+                st.append(tos)
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                receiver = st.pop()
+                entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                value = entry(machine, task, receiver, arg, args)
+                if value is SUSPENDED:
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if type(value) is Invoke:
+                    callee = value.code
+                    arguments = value.arguments
+                    captured = value.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    tos = st.pop()
+                    continue
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                tos = value
+                continue
+            if op < 312:
+                if op < 311:
+                    # INT_TO_FLOAT
+                    tos = float(tos) if type(tos) is int else tos
+                    continue
+                # TRUE
+                st.append(tos)
+                tos = True
+                continue
+            if op < 313:
+                # ADD
+                a = st.pop()
+                tos = add(a, tos)
+                continue
+            if op < 315:
+                if op < 314:
                     # POW
-                    a = pop()
+                    a = st.pop()
                     tos = power(a, tos)
                     continue
-                if op < 349:
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
+                # CHECK_PAYLOAD
+                tos = check(tos, arg, 'P415')
+                continue
+            if op < 319:
+                if op >= 317:
+                    if op < 318:
+                        # FILL
+                        hole = st.pop()
+                        fill(hole, tos)
+                        tos = st.pop()
+                        continue
+                    # HALT
+                    task.finish(tos)
+                    tos = st.pop()
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 350:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # RACE
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                value = machine.race(task, new)
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
+                if op >= 316:
+                    # FAIL_MATCH
+                    raise Panic('P009', f'no arm matches {debug(tos)}')
+                # ENTER
+                arg.hits += 1
+                if arg.hits <= machine.calls_before:
+                    continue
+                st.append(tos)
+                machine.fuel, fuel = (fuel, 0)
+                outcome = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+                machine.fuel, fuel = (0, machine.fuel)
+                if outcome is False:
+                    tos = st.pop()
+                    continue
+                if outcome is None:
+                    ins, locs, cells, code, tos = task.state
+                    if machine.raised is not None:
+                        raise machine.take_raised()
+                    continue
+                ins, locs, cells, code = frames.pop()
+                tos = outcome[0]
                 continue
-            if op >= 367:
-                if op < 369:
-                    if op < 368:
-                        # SUB_INT
-                        a = pop()
-                        r = a - tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('-')
-                        continue
-                    # SWAP
-                    a = pop()
-                    moved = a
-                    push(tos)
-                    tos = moved
+            if op < 321:
+                if op < 320:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
                     continue
-                if op < 371:
-                    if op < 370:
-                        # TOOL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # TRUE
-                    push(tos)
-                    tos = True
-                    continue
-                if op < 372:
-                    # TRY_CAST
-                    tos = try_cast(tos, arg)
-                    continue
-                # WRAP
-                tos = NONE_VALUE if tos is None else Some(tos)
+                # IS_OK
+                tos = type(tos) is Ok
                 continue
-            if op < 355:
-                if op < 353:
-                    if op < 352:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 354:
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                # SETTLE
-                value = machine.settle(task, tos, len(frames))
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
+            if op < 322:
+                # LINK
+                ins = arg.home.link(arg)
+                fuel -= arg.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 continue
-            if op >= 363:
-                if op < 365:
-                    if op < 364:
-                        # STORE__LOAD__GET_ELEMENT
-                        o0, o1, o2 = arg
-                        locs[o0] = tos
-                        tos = locs[o1][o2]
-                        continue
-                    # STORE__LOAD__LOAD__SHARE
-                    o0, o1, o2 = arg
-                    locs[o0] = tos
-                    v1 = locs[o2]
-                    if type(v1) not in PLAIN:
-                        share(v1)
-                    push(locs[o1])
-                    tos = v1
-                    continue
-                if op < 366:
-                    # STORE__LOAD__STORE__LOAD
-                    o0, o1, o2, o3 = arg
-                    locs[o0] = tos
-                    locs[o2] = locs[o1]
-                    tos = locs[o3]
-                    continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
+            if op >= 323:
+                # RETURN_RESULT
+                if type(tos) is Err:
+                    marked(tos, arg)
+                ins, locs, cells, code = frames.pop()
                 continue
-            if op >= 359:
-                if op < 361:
-                    if op < 360:
-                        # SHARE
-                        tos = share(tos)
-                        continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
-                    continue
-                if op < 362:
-                    # START
-                    push(tos)
-                    new = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, new, cells)
-                    continue
-                # STORE_CELL
-                cells[arg].value = tos
-                tos = pop()
+            # LOOP
+            arg.hits += 1
+            if arg.hits <= machine.loops_before:
                 continue
-            if op < 357:
-                if op < 356:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_INDEX
-                object = pop()
-                value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
-                tos = pop()
+            st.append(tos)
+            values = st[len(st) - arg.depth:]
+            del st[len(st) - arg.depth:]
+            room = limit - len(frames)
+            machine.fuel, fuel = (fuel, 0)
+            outcome = machine.translated_loop(task, arg, locs, cells, values, room)
+            machine.fuel, fuel = (0, machine.fuel)
+            if outcome is False:
+                st.extend(values)
+                tos = st.pop()
                 continue
-            if op < 358:
-                # SET_MEMBER
-                value = pop()
-                store_member(tos, arg, value)
-                tos = pop()
+            if outcome is None:
+                ins, locs, cells, code, tos = task.state
+                if machine.raised is not None:
+                    raise machine.take_raised()
                 continue
-            # SET_PART
-            object = pop()
-            value = pop()
-            tos = store_index(object, tos, value)
+            ins, locs, cells, code = frames.pop()
+            tos = outcome[0]
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)
+        back = BEHIND.get(error.__traceback__.tb_lineno)
+        if back:
+            ins = node_before(code, ins, back)
         task.state = (ins, locs, cells, code, tos)
         raise as_panic(error) from None

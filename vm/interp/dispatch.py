@@ -22,7 +22,6 @@ from ..values import (
     Struct,
     ToolRef,
     check,
-    debug,
     get_member,
     make_error,
     matches,
@@ -31,7 +30,7 @@ from ..values import (
 )
 from ..values.errors import ancestors
 from ..values.types import plain_name
-from .tasks import SUSPENDED, Invoke
+from .tasks import Invoke
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,16 +43,10 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 
-__all__ = [
-    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method", "method_entry",
-    "missing_value", "node_before", "not_fallible", "wrong_length",
-]  # fmt: skip
-
-
 def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
 
-    The loop holds this body itself: tools/loop_control.py copies it, a call of Python's own costs as much as the look-up."""
+    The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     return entry(machine, task, receiver, site, arguments)
 

@@ -1,7 +1,7 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
 
-Hands on `Program` and `Code`. Functions are linked when they are first called. A node is the list [opcode number of the loop,
-operand, next node, its marks in the loop's search tree]. Must not know: tasks, effects.
+Functions are linked when they are first called. A node is the list [opcode number of the loop, operand, next node, its marks in
+the loop's search tree].
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from ..values import (
 )
 from ..values.types import kind_of_type, plain_name
 from .context_slots import linked_slots
-from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
+from .linked import GROUP_SIZES, Code, ErrorForm, HostFunction, LoopSite, Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
     from typing import Any
 
     from ..bytecode.image import Image
@@ -40,55 +41,78 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------
-# Runs of linked opcodes that one node stands for (speed.md, 2).
-#
-# Hands on `fuse`.
+# Runs of linked opcodes that one node stands for (speed.md, 2). They exist in linked code only and change nothing but speed.
 
 # Runs know one opcode that pushes what its linked operand is.
 _CONSTANTS = ("INT", "NIL", "TRUE", "FALSE", "NONE", "MODEL", "MEMORY", "SCHEMA", "TOOL")
 _NAMES = ["CONST" if op.name in _CONSTANTS else op.name for op in OPCODES]
-_HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
+_SIZES = [GROUP_SIZES[op.kind] if op.starred else None for op in OPCODES]
+LONGEST_GROUP = 3  # that runs tell apart
+# A local that grows by a text: this run is taken before all others, which must not hold its parts
+GROWING = ("CONCAT", "STORE")
 
 
-def _lengths() -> dict[tuple[str, ...], tuple[int, ...]]:
-    """The lengths of the runs that become one node, longest first, by their first two opcodes."""
-    found: dict[tuple[str, ...], set[int]] = {}
-    for run in FUSED:
-        found.setdefault(run[:2], set()).add(len(run))
-    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+def run_names(nodes: list[list[Any]], opcodes: list[int]) -> list[str]:
+    """What runs call each instruction: the name of its opcode, with `/n` behind it where its counted group has few values."""
+    names = []
+    for one, opcode in zip(nodes, opcodes, strict=True):
+        size_of = _SIZES[opcode]
+        size = LONGEST_GROUP + 1 if size_of is None else size_of(one[1])
+        names.append(f"{_NAMES[opcode]}/{size}" if size <= LONGEST_GROUP else _NAMES[opcode])
+    return names
 
 
-_LENGTHS = _lengths()
-
-
-def fuse(code: Code, nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
+def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
     """Replace runs of opcodes by one node each, so that as few nodes as possible are left. A run is entered at its first opcode
-    only, so the nodes inside are never reached; they stay in place for positions."""
-    names = [_NAMES[opcode] for opcode in opcodes]
-    lengths = _fewest(names, targets)
+    only, so the nodes inside are never reached that way; they stay in place for positions, and for frames that go on there."""
+    names = run_names(nodes, opcodes)
     at = 0
-    while at < len(nodes):
-        length = lengths[at]
-        if length > 1:
-            number, fault = FUSED[tuple(names[at : at + length])]
-            operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
-            nodes[at][:] = node(number, operands, nodes[at + length - 1][2])
-            code.faults[at + length] = at + fault
+    for length in tiling(names, targets, FUSED, _LENGTHS):
+        run = FUSED.get(tuple(names[at : at + length]))
+        if run is not None:
+            number, places = run
+            operands = [nodes[at + place][1] for place in places]
+            nodes[at][:] = node(number, operands[0] if len(operands) == 1 else tuple(operands), nodes[at + length - 1][2])
         at += length
 
 
-def _fewest(names: list[str], targets: set[int]) -> list[int]:
-    """The length of the run that begins at each opcode, 1 for none, if there are to be the fewest from there to the end."""
-    chosen = [1] * len(names)
-    left = [0] * (len(names) + 1)
-    for at in range(len(names) - 1, -1, -1):
+def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """The lengths of runs of several opcodes, longest first, by their first two."""
+    found: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
+    for run in runs:
+        if len(run) > 1:
+            found.setdefault(run[:2], set()).add(len(run))
+    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+
+
+_LENGTHS = lengths_of(FUSED)
+
+
+def tiling(
+    names: list[str], targets: set[int], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]
+) -> list[int]:
+    """The lengths of runs, 1 for a single instruction, that make the fewest nodes of a function's instructions. No run reaches
+    over an instruction in `targets`. `lengths` are those of `runs`."""
+    end = len(names)
+    chosen = [1] * end
+    left = [0] * (end + 1)
+    barrier = end  # the next target, or the end
+    for at in range(end - 1, -1, -1):
         left[at] = left[at + 1] + 1
-        for length in _LENGTHS.get(tuple(names[at : at + 2]), ()):
-            end = at + length
-            fits = end <= len(names) and tuple(names[at:end]) in FUSED and targets.isdisjoint(range(at + 1, end))
-            if fits and left[end] < left[at] - 1:
-                left[at], chosen[at] = left[end] + 1, length
-    return chosen
+        pair = tuple(names[at : at + 2])
+        for length in lengths.get(pair, ()):
+            if at + length > barrier:
+                continue
+            if pair == GROWING or (left[at + length] + 1 < left[at] and tuple(names[at : at + length]) in runs):
+                left[at], chosen[at] = left[at + length] + 1, length
+        if at in targets:
+            barrier = at
+    tiles = []
+    at = 0
+    while at < end:
+        tiles.append(chosen[at])
+        at += chosen[at]
+    return tiles
 
 
 # ----------------------------------------------------------------
@@ -267,7 +291,7 @@ class Program:
         for i in unplaced:
             nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
         apart = self._targets(code, instructions, at) | unplaced
-        fuse(code, nodes, [number for _, number, _ in instructions], apart)
+        fuse(nodes, [number for _, number, _ in instructions], apart)
         code.nodes = nodes
         code.cost = costs[0]
         code.entry = node(NUMBERS["ENTER"], code, nodes[0])
@@ -390,7 +414,7 @@ class Program:
         if following is not None and following[0] in _COUNTING:
             following = following[2]
         index = next((i for i, one in enumerate(code.nodes) if one is following), len(code.nodes))
-        return code.faults.get(index, max(index - 1, 0))
+        return max(index - 1, 0)
 
     def place_of(self, code: Code, index: int) -> tuple[str, int, int]:
         """(file, line, column) of an instruction."""
@@ -427,8 +451,6 @@ def _nested(value: Any) -> Any:
 
 # ----------------------------------------------------------------
 # From bytes to a program that can run: decode, verify, link; nothing skips a step (V-4.1, G-3.1).
-#
-# Hands on `Program`.
 
 
 def load_bytes(data: bytes) -> Program:

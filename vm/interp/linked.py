@@ -6,6 +6,7 @@ Plain records, so that dispatch, tasks and the linker share them without knowing
 from __future__ import annotations
 
 from ..bytecode import image as im
+from ..bytecode import operands as k
 from ..values.errors import is_family, make_error
 from ..values.objects import EnumValue, Struct
 
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..values.objects import Way
+
+
+# How many values the starred name of a picture stands for, by the kind of the operand.
+GROUP_SIZES: dict[k.OperandKind, Callable[[Any], int]] = {
+    k.COUNT: lambda operand: operand,
+    k.FUNCTION: lambda operand: operand.argc,
+    k.METHOD: lambda operand: operand.argc,
+    k.HOST: lambda operand: operand.argc,
+    k.BUILTIN: lambda operand: operand[1],
+    k.TYPE: lambda operand: len(operand.decl.fields),
+    k.ERROR: lambda operand: operand.count,
+    k.VARIANT: lambda operand: operand.decl.variants[operand.variant].arity,
+}
 
 
 def is_error(value: Any) -> bool:
@@ -28,7 +42,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults", "inout", "home", "hits",
+        "returns_option", "inout", "home", "hits",
     )  # fmt: skip
 
     def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
@@ -44,7 +58,6 @@ class Code:
         self.entry = begin(self)
         self.cost = 0
         self.nodes: list[list[Any]] = []
-        self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail
         self.hits = 0  # calls, while the interpreter runs it
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)

@@ -1,10 +1,9 @@
 """What each opcode does, written once (V-2.5).
 
 A function per opcode that needs no control over the machine: its parameters are the left side of the opcode's picture, then, by
-name, what else it needs: `operand` (the linked operand), `locals_`, `cells`. Its return value is the right side. The interpreter
-loop is generated from these bodies (tools/gen_loop.py), the translator pastes them. Opcodes that move between
-instructions, frames or tasks have their meaning in `tools/loop_control.py`.
-Must not know: frames, tasks, the host.
+name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is the right side. The
+interpreter loop is generated from these bodies (tools/gen_loop.py), the translator calls them. Opcodes that move between
+instructions, frames or tasks have a function in `vm/interp/template.py`.
 """
 
 from __future__ import annotations
@@ -64,12 +63,8 @@ from ..values import (
 )
 from ..values import NONE as NONE_VALUE
 from ..values import index as read_index
-from ..values.containers import PLAIN  # noqa: F401
-from ..values.limits import (
-    check_concat,  # noqa: F401 - the loop takes its names from here
-    join,
-    limits,  # noqa: F401 - the loop takes its names from here
-)
+from ..values.containers import PLAIN
+from ..values.limits import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +163,9 @@ def STORE_CELL(value: Any, cells: list[Any], operand: int) -> None:
 
 
 def SHARE(value: Any) -> Any:
-    return share(value)
+    if type(value) not in PLAIN:
+        share(value)
+    return value
 
 
 # ---------------------------------------------------------------- places (V-5.7)
@@ -604,9 +601,13 @@ def INDEX(object: Any, index: Any) -> Any:
 
 def INDEX_ARRAY(array: Any, index: Any) -> Any:
     items = array.items
-    if 0 <= index < len(items):
-        return items[index]
-    return index_out_of_range(index, len(items))
+    if index < 0:
+        index_out_of_range(index, len(items))
+    try:  # costs nothing where the element is there, unlike a look at the length
+        element = items[index]
+    except IndexError:
+        index_out_of_range(index, len(items))
+    return element
 
 
 def LENGTH(value: Any) -> Any:

@@ -2,8 +2,7 @@
 
 A way is a tuple of places `(Code, index of the instruction)`, the first where the error was made; of a long one the middle is
 left out, and a number stands there. It lies beside an Err, and beside an error of a family while no Err is around it; nothing of
-the language sees it. Only what an error passes pays for it. The loop has some of this inlined (tools/loop_control.py).
-Must not know: tasks, texts.
+the language sees it. Only what an error passes pays for it. The generated loop holds the text of `passed`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,500 @@
+"""What the opcodes do that move between instructions, frames or tasks, and a plain loop that runs every opcode (V-2.5).
+
+A function per opcode: its parameters are the left side of the opcode's picture, then `operand`, the linked operand, and `loop`,
+the variables of the loop. What it returns is pushed, unless it is NOTHING (control is elsewhere, or the picture pushes nothing)
+or SUSPENDED (the task waits, or has ended). While a function runs, `loop.stack` is what lies beneath its parameters.
+
+`tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
+with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..bytecode.opcodes import BY_NAME
+from ..generated.loop import NUMBERS
+from ..panics import Panic
+from ..values import NONE as NONE_VALUE
+from ..values import Closure, Err, ErrorValue, Ok, Some, debug
+from ..values.limits import check_concat, limits
+from ..values.ways import begun, handled, marked, passed, thrown
+from . import ops
+from .dispatch import (
+    as_panic,
+    bad_call,
+    changes_self,
+    exec_call_inout,
+    exec_call_method,
+    missing_value,
+    not_fallible,
+    wrong_length,
+)
+from .linked import GROUP_SIZES
+from .ops import not_bool
+from .tasks import NOTHING, SUSPENDED, Invoke
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from ..values.objects import Way
+    from .linked import Code, HostFunction, LoopSite, Site
+    from .machine import Machine
+    from .tasks import Task
+
+    Node = list[Any]  # of linked code: number, operand, the node behind it, its marks in the loop's search tree
+    Target = tuple[Node, int]  # where to go on, and the fuel of the run that begins there
+    # handler or None, its fuel, how many values to drop, whether None leaves the function as it is, the way of what fails here
+    Handler = tuple[Node | None, int, int, bool, Way]
+
+NO_CELLS: list[Any] = []
+
+# Functions of other files whose text the generator puts in the place of a call.
+INLINED = (exec_call_method, passed)
+
+
+class Loop:
+    """The variables of the loop: the running frame with its next node, the operand stack and the callers of its task, the fuel
+    left in this chunk, and what built-ins have charged and nobody has paid."""
+
+    __slots__ = ("machine", "task", "ins", "locs", "cells", "code", "stack", "frames", "limit", "debt", "fuel")
+
+    def __init__(self, machine: Machine, task: Task) -> None:
+        self.machine = machine
+        self.task = task
+        self.ins: Node
+        self.locs: list[Any]
+        self.cells: list[Any]
+        self.code: Code
+        self.ins, self.locs, self.cells, self.code, top = task.state
+        self.stack = task.stack
+        self.stack.append(top)
+        self.frames = task.frames
+        self.limit = machine.depth_limit - task.base
+        self.debt = machine.debt
+        self.fuel = machine.chunk()
+
+    def charge(self, cost: int) -> None:
+        """Takes the fuel of a run of instructions, up to the next jump. Raises P101 where none is left."""
+        self.fuel -= cost
+        if self.fuel < 0:
+            self.fuel = self.machine.refill(self.fuel)
+
+    def settle_debt(self) -> None:
+        """Takes the fuel that a built-in has charged (G-6.1)."""
+        if self.debt:
+            self.fuel = self.machine.pay_debt(self.fuel)
+
+    def jump(self, target: Target) -> None:
+        self.ins, cost = target
+        self.charge(cost)
+
+    def enter(self, callee: Code, arguments: list[Any], captured: Sequence[Any]) -> None:
+        """A new frame, whose first cells are those that a closure has captured. Raises P012."""
+        if len(self.frames) >= self.limit:
+            raise self.machine.too_deep()
+        self.frames.append((self.ins, self.locs, self.cells, self.code))
+        self.code = callee
+        self.ins = callee.entry
+        self.charge(callee.cost)
+        self.locs = arguments + callee.blank if callee.blank else arguments
+        self.cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+
+    def leave(self) -> None:
+        """Back to the caller."""
+        self.ins, self.locs, self.cells, self.code = self.frames.pop()
+
+    def fail(self, failed: Err, handler: Handler) -> Any:
+        """An Err goes to its handler, which gets the error, or out of the function."""
+        target, cost, beneath, _, here = handler
+        if beneath:
+            del self.stack[len(self.stack) - beneath :]
+        if target is None:
+            self.leave()
+            return passed(failed, here)
+        self.ins = target
+        self.charge(cost)
+        return handled(failed, here)
+
+    def save(self) -> None:
+        """Gives the variables back to the task, the top of the stack apart."""
+        self.task.state = (self.ins, self.locs, self.cells, self.code, self.stack.pop())
+
+
+# ---------------------------------------------------------------- the plain loop
+
+class Meaning:
+    """A function of an opcode as the plain loop calls it."""
+
+    __slots__ = ("function", "parameters", "row", "moves")
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self.row = BY_NAME.get(name)
+        self.moves = function.__module__ == __name__  # it is one of this file
+
+    def arguments(self, operand: Any, loop: Loop) -> dict[str, Any]:
+        """The values of its parameters, those of its picture taken off the stack."""
+        context = {"operand": operand, "loop": loop, "locals_": loop.locs, "cells": loop.cells, "machine": loop.machine}
+        found: dict[str, Any] = {}
+        for parameter in reversed(self.parameters):
+            if parameter in context:
+                found[parameter] = context[parameter]
+            elif self.row is not None and f"{parameter}*" in self.row.pops:
+                beneath = len(loop.stack) - GROUP_SIZES[self.row.kind](operand)
+                found[parameter] = loop.stack[beneath:]
+                del loop.stack[beneath:]
+            else:
+                found[parameter] = loop.stack.pop()
+        return found
+
+
+@cache
+def meanings() -> dict[int, Meaning]:
+    """By the number of the opcode."""
+    functions = {**vars(ops), **globals()}
+    return {number: Meaning(name, functions[name]) for name, number in NUMBERS.items()}
+
+
+def run(machine: Machine, task: Task) -> None:
+    """Run `task` until it ends, suspends or emits, by one call per opcode. The code must have been linked without fused nodes. A
+    panic leaves as Panic with the place noted on the task."""
+    loop = Loop(machine, task)
+    try:
+        while step(loop):
+            pass
+    except BaseException as error:
+        machine.fuel += max(loop.fuel, 0)
+        if not loop.stack:
+            loop.stack.append(None)  # the opcode that failed had taken all
+        loop.save()
+        raise as_panic(error) from None
+
+
+def step(loop: Loop) -> bool:
+    """Run one opcode; False when the slice is over."""
+    number, operand, loop.ins = loop.ins[:3]
+    meaning = meanings()[number]
+    outcome = meaning.function(**meaning.arguments(operand, loop))
+    if outcome is SUSPENDED:
+        loop.machine.fuel += loop.fuel
+        loop.save()
+        return False
+    pushes = 1 if meaning.row is None else len(meaning.row.pushes)
+    if outcome is not NOTHING and pushes == 2:
+        loop.stack.extend(outcome)
+    elif outcome is not NOTHING and (meaning.moves or pushes):
+        loop.stack.append(outcome)
+    return True
+
+
+# ---------------------------------------------------------------- of linked code only, never in an image
+
+LINKED_ONLY = ("LINK", "RETURN_RESULT", "ENTER", "LOOP", "HALT", "CONCAT__STORE")
+
+
+def LINK(operand: Code, loop: Loop) -> Any:
+    """The first instruction of a function that has not been called yet."""
+    loop.ins = operand.home.link(operand)
+    loop.charge(operand.cost)
+    return NOTHING
+
+
+def RETURN_RESULT(value: Any, operand: Way, loop: Loop) -> Any:
+    """RETURN of what may be an Err that no instruction made (L-5.11.3)."""
+    if type(value) is Err:
+        marked(value, operand)
+    loop.leave()
+    return value
+
+
+def ENTER(top: Any, operand: Code, loop: Loop) -> Any:
+    """The first instruction of a function that may yet be translated (V-7). The translated tier gives a tuple of what the
+    function gives, False where the interpreter goes on, None where its own frames have become frames of the interpreter."""
+    operand.hits += 1
+    if operand.hits <= loop.machine.calls_before:
+        return top
+    loop.stack.append(top)
+    loop.machine.fuel, loop.fuel = loop.fuel, 0
+    outcome = loop.machine.translated_call(loop.task, operand, loop.locs, loop.cells, loop.limit - len(loop.frames))
+    loop.machine.fuel, loop.fuel = 0, loop.machine.fuel
+    if outcome is False:
+        return NOTHING
+    if outcome is None:
+        loop.ins, loop.locs, loop.cells, loop.code, top = loop.task.state
+        if loop.machine.raised is not None:
+            raise loop.machine.take_raised()
+        return top
+    loop.leave()
+    return outcome[0]
+
+
+def LOOP(top: Any, operand: LoopSite, loop: Loop) -> Any:
+    """The head of a loop that may yet be translated; the outcomes are those of ENTER."""
+    operand.hits += 1
+    if operand.hits <= loop.machine.loops_before:
+        return top
+    loop.stack.append(top)
+    values = loop.stack[len(loop.stack) - operand.depth :]
+    del loop.stack[len(loop.stack) - operand.depth :]
+    room = loop.limit - len(loop.frames)
+    loop.machine.fuel, loop.fuel = loop.fuel, 0
+    outcome = loop.machine.translated_loop(loop.task, operand, loop.locs, loop.cells, values, room)
+    loop.machine.fuel, loop.fuel = 0, loop.machine.fuel
+    if outcome is False:
+        loop.stack.extend(values)
+        return NOTHING
+    if outcome is None:
+        loop.ins, loop.locs, loop.cells, loop.code, top = loop.task.state
+        if loop.machine.raised is not None:
+            raise loop.machine.take_raised()
+        return top
+    loop.leave()
+    return outcome[0]
+
+
+def HALT(value: Any, loop: Loop) -> Any:
+    """Behind the last instruction of a task's first function."""
+    loop.task.finish(value)
+    return SUSPENDED
+
+
+def CONCAT__STORE(a: Any, b: Any, operand: int, loop: Loop) -> Any:
+    """CONCAT and STORE in one, for a local that grows: with no other owner left CPython extends the text where it lies, so that a
+    loop of these is linear."""
+    if (len(a) + len(b)) * 4 > limits.surely:
+        check_concat(a, b)
+    if loop.locs[operand] is a:
+        loop.locs[operand] = None
+    a += b
+    loop.locs[operand] = a
+    return NOTHING
+
+
+# ---------------------------------------------------------------- the operand stack
+
+
+def DROP(any: list[Any]) -> Any:
+    return NOTHING
+
+
+def SLIDE(any: list[Any], value: Any) -> Any:
+    return value
+
+
+# ---------------------------------------------------------------- jumps and walks
+
+
+def JUMP(operand: Target, loop: Loop) -> Any:
+    loop.jump(operand)
+    return NOTHING
+
+
+def JUMP_IF(bool: Any, operand: Target, loop: Loop) -> Any:
+    if bool is True:
+        loop.jump(operand)
+        return NOTHING
+    if bool is not False:
+        raise not_bool(bool)
+    return NOTHING
+
+
+def JUMP_UNLESS(bool: Any, operand: Target, loop: Loop) -> Any:
+    if bool is False:
+        loop.jump(operand)
+        return NOTHING
+    if bool is not True:
+        raise not_bool(bool)
+    return NOTHING
+
+
+def NEXT(iterator: Iterator[Any], operand: Target, loop: Loop) -> Any:
+    for value in iterator:
+        return iterator, value
+    loop.jump(operand)
+    return NOTHING
+
+
+# ---------------------------------------------------------------- calls
+
+
+def CALL(args: list[Any], operand: Code, loop: Loop) -> Any:
+    loop.enter(operand, args, ())
+    return NOTHING
+
+
+def CALL_VALUE(callee: Any, args: list[Any], operand: int, loop: Loop) -> Any:
+    if type(callee) is not Closure or callee.function.argc != operand:
+        raise bad_call(callee, operand)
+    loop.enter(callee.function, args, callee.cells)
+    return NOTHING
+
+
+def CALL_BUILTIN(args: list[Any], operand: tuple[Callable[..., Any], int], loop: Loop) -> Any:
+    value = operand[0](*args)
+    loop.settle_debt()
+    return value
+
+
+def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
+    loop.machine.suspend(loop.task, operand.effect, operand.prepare(*args))
+    return SUSPENDED
+
+
+def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:
+    value = exec_call_method(loop.machine, loop.task, receiver, operand, args)
+    if value is SUSPENDED:
+        return SUSPENDED
+    if type(value) is Invoke:
+        loop.enter(value.code, value.arguments, value.cells)
+        return NOTHING
+    loop.settle_debt()
+    return value
+
+
+def CHANGES_SELF(receiver: Any, operand: Site, loop: Loop) -> Any:
+    return changes_self(loop.machine, receiver, operand)
+
+
+def CALL_INOUT(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:
+    call = exec_call_inout(loop.machine, receiver, operand, args)
+    loop.enter(call.code, call.arguments, ())
+    return NOTHING
+
+
+def RETURN(value: Any, loop: Loop) -> Any:
+    loop.leave()
+    return value
+
+
+# ---------------------------------------------------------------- failures
+
+
+def ERR(value: Any, operand: Way) -> Any:
+    return begun(value, operand) if type(value) is ErrorValue and value.way else Err(value, operand)
+
+
+def TRY(result: Any, operand: Handler, loop: Loop) -> Any:
+    kind = type(result)
+    if kind is Ok or kind is Some:
+        return result.value
+    if kind is Err:
+        return loop.fail(result, operand)
+    if result is not NONE_VALUE:
+        raise not_fallible(result)
+    if operand[0] is None and operand[3]:
+        if operand[2]:
+            del loop.stack[len(loop.stack) - operand[2] :]
+        loop.leave()
+        return result
+    missing = Err(missing_value())
+    return loop.fail(missing, operand)
+
+
+def THROW(error: Any, operand: Handler, loop: Loop) -> Any:
+    target, cost, beneath, _, here = operand
+    if beneath:
+        del loop.stack[len(loop.stack) - beneath :]
+    if target is None:
+        loop.leave()
+        return begun(error, here)
+    loop.ins = target
+    loop.charge(cost)
+    return thrown(error, here)
+
+
+def POP_TRY(value: Any, operand: Handler, loop: Loop) -> Any:
+    if type(value) is Err:
+        return loop.fail(value, operand)
+    return NOTHING
+
+
+def FAIL_MATCH(value: Any) -> Any:
+    raise Panic("P009", f"no arm matches {debug(value)}")
+
+
+def FAIL_LENGTH(value: Any, operand: int) -> Any:
+    raise wrong_length(operand, value)
+
+
+# ---------------------------------------------------------------- tasks
+
+
+def START(args: list[Any], operand: Code, loop: Loop) -> Any:
+    return loop.machine.start_task(loop.task, operand, args, loop.cells)
+
+
+def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
+    value = loop.machine.join(loop.task, tasks)
+    if value is SUSPENDED:
+        return SUSPENDED
+    return value
+
+
+def RACE(tasks: list[Any], loop: Loop) -> Any:
+    value = loop.machine.race(loop.task, tasks)
+    if value is SUSPENDED:
+        return SUSPENDED
+    return value
+
+
+def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
+    value = loop.machine.parallel(loop.task, operand, loop.cells, iterable, limit)
+    if value is SUSPENDED:
+        return SUSPENDED
+    return value
+
+
+def AWAIT(value: Any, loop: Loop) -> Any:
+    outcome = loop.machine.await_value(loop.task, value)
+    if outcome is SUSPENDED:
+        return SUSPENDED
+    return outcome
+
+
+def SETTLE(value: Any, loop: Loop) -> Any:
+    outcome = loop.machine.settle(loop.task, value, len(loop.frames))
+    if outcome is SUSPENDED:
+        return SUSPENDED
+    return outcome
+
+
+# ---------------------------------------------------------------- the world
+
+
+def EMIT(channel: Any, payload: Any, loop: Loop) -> Any:
+    loop.machine.emit(loop.task, channel, payload)
+    return SUSPENDED
+
+
+def ASK(channel: Any, payload: Any, timeout: Any, loop: Loop) -> Any:
+    loop.machine.ask(loop.task, channel, payload, timeout)
+    return SUSPENDED
+
+
+def ASK_FOR(channel: Any, payload: Any, timeout: Any, operand: Any, loop: Loop) -> Any:
+    loop.machine.ask(loop.task, channel, payload, timeout, operand)
+    return SUSPENDED
+
+
+def FLUSH(loop: Loop) -> Any:
+    loop.machine.flush(loop.task)
+    return SUSPENDED
+
+
+def PRINT(values: list[Any], loop: Loop) -> Any:
+    loop.machine.print(loop.task, values, "")
+    return SUSPENDED
+
+
+def PRINTLN(values: list[Any], loop: Loop) -> Any:
+    loop.machine.print(loop.task, values, "\n")
+    return SUSPENDED
+
+
+def CONFIGURE(value: Any, operand: tuple[str, int, str], loop: Loop) -> Any:
+    loop.machine.configure(operand, value)
+    return NOTHING
