@@ -14,9 +14,9 @@ from ..hints.names import ARGUMENTS, did_you_mean
 from ..source import Span
 from ..syntax import ast
 from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Simple, Tuple, Type
-from .context import Checker, Expected
 from .relations import close, generic, is_complete, widen
 from .signatures import Bindings, Formal, signature_of, substitute, unify
+from .state import Checker, Expected
 
 
 @dataclass(slots=True)

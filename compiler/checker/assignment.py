@@ -14,8 +14,8 @@ from typing import Any
 from ..symbols import FunctionSymbol, Local
 from ..syntax import ast
 from ..types import NEVER
-from .context import SPINES, Checker
 from .relations import ERRONEOUS
+from .state import SPINES, Checker
 
 
 @dataclass(slots=True)

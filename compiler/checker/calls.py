@@ -58,8 +58,7 @@ from ..types import (
 )
 from .arguments import Matched, call_row, infer_all, kind_of, match_arguments, value_of_row
 from .comparisons import lift_asserted
-from .context import FREE, Checker, Expected, ExpressionRule
-from .contexts import slot_in
+from .context_declarations import slot_in
 from .declarations import require_visible_method
 from .functions import race
 from .json_shapes import check_size, emit, parse_as_call
@@ -69,6 +68,7 @@ from .prompts import check_prompt, unfilled_places
 from .relations import ERRONEOUS, Matching, _Mismatch, convert, implementations_of, is_memory, is_text, kind_head, replaced
 from .schemas import instance_fault
 from .signatures import Bindings, Formal, signature_of
+from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import private_tool_method, refuse_test, store_help
 from .types import Instance, written_arguments, written_type
 

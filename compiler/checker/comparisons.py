@@ -12,8 +12,8 @@ from ..hints.names import nearest
 from ..source import Span
 from ..syntax import ast
 from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
-from .context import Checker
 from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present
+from .state import Checker
 
 
 def comparable(left: Type, right: Type) -> bool:

@@ -12,9 +12,9 @@ from ..fields import Rule
 from ..hints.names import FIELDS, did_you_mean, listed, nearest
 from ..source import Span
 from ..syntax import ast
-from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .relations import ERRONEOUS
+from .state import Checker, Expected
 
 UNKNOWN = object()  # a value known only at run time
 

@@ -13,8 +13,8 @@ from ...vm.values.errors import is_family
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
-from .context import Checker
 from .relations import generic
+from .state import Checker
 from .types import parts_in
 
 

@@ -30,12 +30,12 @@ from ..types import (
     Type,
     error,
 )
-from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .json_shapes import answer_in
 from .patterns import bind_irrefutable, check_arms, check_pattern, matches_nil_only
 from .prompts import keep_text
 from .propagation import discarded_result, leave, uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
+from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
 from .types import written_type
 

@@ -49,9 +49,9 @@ from ..types import (
     option,
 )
 from .constants import Fault, NotConstant, fold, size_of
-from .context import Checker, Expected, Target
 from .prompts import quoted_type
 from .relations import ERRONEOUS, Matching, kind_head, matched, replaced
+from .state import Checker, Expected, Target
 from .types import alias_type, own, written_type
 
 # ----------------------------------------------------------------

@@ -13,8 +13,8 @@ from ..hints.names import did_you_mean, listed
 from ..source import Span
 from ..syntax import ast
 from .config import check_value
-from .context import Checker
 from .declarations import FAILED
+from .state import Checker
 
 # Decorators of other languages.
 ELSEWHERE = {

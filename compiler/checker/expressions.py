@@ -74,14 +74,14 @@ from ..types import (
 from .arguments import function_value
 from .calls import at_run_time, named_method, of_any, std_function
 from .comparisons import words_help
-from .context import Checker, Expected, ExpressionRule, private_fields
-from .contexts import memory_type
+from .context_declarations import memory_type
 from .declarations import RECORD_FIELDS, WRITTEN, may_be_left_out, require_visible_method
 from .functions import pipeline_type
 from .memory import check_memory
 from .operators import require_visible
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join
 from .signatures import Bindings
+from .state import Checker, Expected, ExpressionRule, private_fields
 from .tools import private_tool_method, refuse_test, store_help
 from .types import RECORDS, Instance, check_key_type, written_arguments, written_type
 

@@ -9,8 +9,7 @@ from ..symbols import FunctionSymbol, PipelineSymbol, StageSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, NIL, OPEN, Function, Generic, Open, Tuple, Type, array, pipeline, result
 from .assignment import check_assignments
-from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
-from .contexts import check_clauses
+from .context_declarations import check_clauses
 from .control import element_type, settle_lets
 from .declarations import in_impl
 from .decorators import check_decorators
@@ -18,6 +17,7 @@ from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
 from .relations import ERRONEOUS, close, generic, is_complete, join_errors
+from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .types import written_type
 
 

@@ -15,8 +15,8 @@ from ..symbols import BuiltinSymbol, EnumSymbol, StdFunctionSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union, error, result
 from .arguments import call_row, infer_all
-from .context import FORM_FIELDS, FREE, Checker, Expected
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete
+from .state import FORM_FIELDS, FREE, Checker, Expected
 from .types import parts_in, written_type
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
 from .config import check_fields
-from .context import Checker
 from .decorators import check_decorators
 from .functions import declare_signature
 from .json_shapes import check_size
 from .models import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import without_json
+from .state import Checker
 from .tools import arguments_of, check_wire_name, parameter_texts
 
 TOOL_ERROR = error("ToolError")

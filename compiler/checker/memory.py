@@ -17,13 +17,13 @@ from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryVal
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, STRING, Type, array, error, map_, result
 from .arguments import call_row, infer_all
-from .context import FREE, Checker, Expected, Target
-from .contexts import one_memory
+from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
 from .memory_steps import DECLARE, NOT_OF_A_VALUE, NOT_TAKEN_OVER, OF_SHOWN_UNITS, Steps, check_summary
 from .relations import ERRONEOUS, generic, is_memory, is_text
+from .state import FREE, Checker, Expected, Target
 from .types import written_type
 
 # ----------------------------------------------------------------

@@ -15,10 +15,10 @@ from ..symbols import MemorySymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, MESSAGE, NEVER, STRING, Function, Open, Type, array, map_
 from .arguments import infer_all
-from .context import Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
 from .memory_bounds import known_word
 from .relations import ERRONEOUS, generic
+from .state import Checker, Expected, Target
 
 MESSAGES = array(MESSAGE)
 EVENT = map_(STRING, ANY)

@@ -13,9 +13,9 @@ from ..symbols import BoundFunction, ComputedBound, FunctionSymbol, MemorySymbol
 from ..syntax import ast
 from ..types import ANY, INT, STRING, Function, Nilable, map_
 from .constants import NotConstant
-from .context import FREE, Checker, Expected
 from .declarations import FAILED, at_module_level, constant_value
 from .relations import ERRONEOUS
+from .state import FREE, Checker, Expected
 
 OF_KEY = Function((map_(STRING, ANY),), Nilable(INT))
 COMPUTED = (INT, Nilable(INT), ANY)

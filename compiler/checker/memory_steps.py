@@ -34,12 +34,12 @@ from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, BOOL, FLOAT, INT, LEARNED, MESSAGE, NEVER, OBSERVED, STRING, Function, Nilable, Open, Type, array, map_
 from .arguments import infer_all
-from .context import FREE, Checker, Expected, Target
-from .contexts import check_context_step
+from .context_declarations import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import FactRule, is_scoped, read_handler, read_view
 from .memory_bounds import bound, known_word
 from .relations import ERRONEOUS, generic, is_text
+from .state import FREE, Checker, Expected, Target
 
 # ----------------------------------------------------------------
 # The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.

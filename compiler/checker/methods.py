@@ -54,7 +54,6 @@ from .calls import (
     trait_methods,
     value_call,
 )
-from .context import FREE, Checker, Expected, ExpressionRule
 from .declarations import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
@@ -62,6 +61,7 @@ from .memory_steps import check_topic
 from .operators import fields_of, root_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local
 from .signatures import Bindings, signature_of, substitute, unify
+from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import tool_of, with_tools
 from .types import Instance, written_type
 

@@ -26,13 +26,13 @@ from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol
 from ..syntax import ast
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
 from .config import check_either, check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
-from .context import Checker, Expected, ExpressionRule
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
 from .functions import task_body
 from .memory import refuse_attaching, without_key
 from .patterns import bind_irrefutable
 from .relations import ERRONEOUS, is_memory
+from .state import Checker, Expected, ExpressionRule
 from .tools import offers_tools, tools_named
 from .types import written_type
 

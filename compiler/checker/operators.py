@@ -37,8 +37,7 @@ from ..types import (
 )
 from .arguments import everyday_method, kind_of
 from .comparisons import comparable, lift
-from .context import FREE, Checker, Expected, ExpressionRule, private_fields
-from .contexts import refuse_change, slot_in, slot_member
+from .context_declarations import refuse_change, slot_in, slot_member
 from .declarations import RECORD_FIELDS, find_method
 from .propagation import cast_fails
 from .relations import (
@@ -59,6 +58,7 @@ from .relations import (
     open_local,
     widen,
 )
+from .state import FREE, Checker, Expected, ExpressionRule, private_fields
 from .types import parts_in, written_type
 
 ARITHMETIC = operators.texts(*operators.ARITHMETIC_LEVELS)

@@ -44,9 +44,9 @@ from ..types import (
     error,
 )
 from .constructors import WILD, Head, Heads, Reading, alternatives, covers, is_loose
-from .context import Checker
 from .operators import error_fields, fields_of, require_visible
 from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error, is_error_value
+from .state import Checker
 from .types import RECORDS, parts_in, shape_in
 
 # ----------------------------------------------------------------

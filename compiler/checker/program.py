@@ -41,10 +41,16 @@ from ..symbols import (
 from ..syntax import ast
 from ..syntax.ast import on_fresh_stack
 from ..types import Implementation, Nominal, Type
-from . import calls, context, control, expressions, functions, methods, operators, propagation
+from . import calls, control, expressions, functions, methods, operators, propagation, state
 from .assignment import check_assignments
-from .context import Checker, ModuleMap
-from .contexts import check_context, check_fixed_slots, check_old_names, check_stored_names, declare_contexts, old_name
+from .context_declarations import (
+    check_context,
+    check_fixed_slots,
+    check_old_names,
+    check_stored_names,
+    declare_contexts,
+    old_name,
+)
 from .declarations import (
     check_constants,
     check_cycles,
@@ -65,6 +71,7 @@ from .models import check_agent, check_connection, check_model, connection_help
 from .prompts import text_as_prompt
 from .propagation import foreign_value
 from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
+from .state import Checker, ModuleMap
 from .tools import check_store, check_test, check_tool, check_wire_names, declare_hashmap
 from .types import settle_bounds
 
@@ -195,7 +202,7 @@ RULES = {
     **functions.RULES,
     **functions.TASK_RULES,
     **AGENT_RULES,
-    **context.RULES,
+    **state.RULES,
 }
 
 

@@ -10,8 +10,8 @@ import re
 from ..symbols import Local
 from ..syntax import ast
 from ..types import BOOL, FLOAT, INT, PROMPT, STRING, Nilable, Type
-from .context import Checker
 from .relations import generic, is_text
+from .state import Checker
 
 DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"}
 

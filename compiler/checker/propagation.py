@@ -12,7 +12,6 @@ from ..source import Span
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
-from .context import Checker, Expected, ExpressionRule, Raise, Target
 from .json_shapes import answer_in
 from .relations import (
     ERRONEOUS,
@@ -27,6 +26,7 @@ from .relations import (
     join_all,
     join_errors,
 )
+from .state import Checker, Expected, ExpressionRule, Raise, Target
 from .types import written_type
 
 # ----------------------------------------------------------------

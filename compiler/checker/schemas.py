@@ -10,12 +10,12 @@ from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
-from .context import Checker, Expected
-from .contexts import check_old_names, old_name
+from .context_declarations import check_old_names, old_name
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .prompts import quoted_type
 from .relations import ERRONEOUS, generic, is_text
+from .state import Checker, Expected
 from .types import parts_in, written_type
 
 MODES = ("partial", "coerce")

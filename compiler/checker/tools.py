@@ -50,13 +50,13 @@ from ..types import (
 )
 from .arguments import call_row, infer_all
 from .config import check_value, duplicates, unknown_key
-from .context import FREE, Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
 from .json_shapes import check_size
 from .memory import refuse_attaching, without_key
 from .relations import ERRONEOUS, generic, is_memory
 from .schemas import fold_nested_defaults, without_json
+from .state import FREE, Checker, Expected
 from .types import written_type
 
 # ----------------------------------------------------------------

@@ -26,9 +26,9 @@ from ..symbols import (
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, INT, NEVER, NIL, OPEN, STRING, Generic, Nominal, Simple, Type, Union
 from .arguments import Matched, hints_of, infer_arguments
-from .context import Checker, Expected, WaitingBounds
 from .relations import ERRONEOUS, close, implements, is_complete, nilable, replaced_in
 from .signatures import Bindings, Formal, opened, substitute, unify
+from .state import Checker, Expected, WaitingBounds
 
 # ----------------------------------------------------------------
 # Bounds of type parameters against type arguments (L-3.9.3): E2026.

@@ -14,13 +14,13 @@ from ..source import Span
 from ..symbols import ContextSymbol, FunctionSymbol, Local, MemorySymbol, Slot, SlotAccess, Symbol
 from ..syntax import ast
 from ..types import KEYED_MEMORY, MEMORY, Generic, Nominal, Type, error, memory_of, option
-from .context import Checker, Expected, Raise
 from .declarations import at_module_level
 from .decorators import Checked, check_decorators
 from .json_shapes import without_shape
 from .memory_effects import ASKING
 from .propagation import leave
 from .relations import ERRONEOUS, generic
+from .state import Checker, Expected, Raise
 from .types import written_type
 
 # ----------------------------------------------------------------
