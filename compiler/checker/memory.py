@@ -12,7 +12,7 @@ from ...vm.bytecode.shape import DIRECTIONS, SOURCES, STEP_TIERS
 from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
-from ..resolver.patterns import WORD_OF_METHOD
+from ..resolver.memories import WORD_OF_METHOD
 from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, STRING, Type, array, error, map_, result

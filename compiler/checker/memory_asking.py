@@ -10,7 +10,7 @@ from typing import Any
 
 from ...vm.bytecode.shape import EVENTS, STEP_TIERS
 from ..hints.names import did_you_mean, listed
-from ..resolver.patterns import is_bare, is_word
+from ..resolver.memories import is_bare, is_word
 from ..symbols import MemorySymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, MESSAGE, NEVER, STRING, Function, Open, Type, array, map_

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..hints.names import did_you_mean, listed
-from ..resolver.patterns import is_word
+from ..resolver.memories import is_word
 from ..symbols import BoundFunction, ComputedBound, FunctionSymbol, MemorySymbol
 from ..syntax import ast
 from ..types import ANY, INT, STRING, Function, Nilable, map_

@@ -28,7 +28,7 @@ from ...vm.bytecode.shape import OBSERVED_PREFIX as PREFIX
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..manifest import milliseconds
-from ..resolver.patterns import is_word
+from ..resolver.memories import is_word
 from ..source import Span
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..syntax import ast

@@ -12,7 +12,7 @@ from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitC
 from ..hints import names
 from ..hints.names import did_you_mean, listed
 from ..hints.types import absent_help, nilable_help
-from ..resolver.patterns import WORD_OF_METHOD
+from ..resolver.memories import WORD_OF_METHOD
 from ..source import Span
 from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
 from ..syntax import ast
