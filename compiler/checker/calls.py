@@ -201,9 +201,9 @@ def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> list[Ch
     if not isinstance(receiver, Nominal) or receiver.arguments:  # of others more may be known at the next use
         return _offered(c, receiver, name, place)
     key = receiver, name, c.modules.at(place)
-    if key not in c.offers:
-        c.offers[key] = _offered(c, receiver, name, place)
-    return c.offers[key]
+    if key not in c.trait_method_cache:
+        c.trait_method_cache[key] = _offered(c, receiver, name, place)
+    return c.trait_method_cache[key]
 
 
 def _offered(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
@@ -311,9 +311,9 @@ def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: 
 
 def _of_impls(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
     if arguments and any(method.changes_self for method in _own_methods(item)):
-        c.written(arguments[0].value)
+        c.note_written_place(arguments[0].value)
     for impl in item.impls:
-        made = c.made_by.get(impl)
+        made = c.implementation_of.get(impl)
         if made is None or not isinstance(impl.trait, TraitSymbol):
             continue
         bindings: Matching = dict.fromkeys((parameter.unique_name for parameter in made.parameters), ANY)
@@ -340,7 +340,7 @@ def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: lis
     if not arguments or arguments[0].name is not None:
         return at_run_time(trait, of_any(trait), name.text)
     if symbol.changes_self:
-        c.written(arguments[0].value)
+        c.note_written_place(arguments[0].value)
     receiver = c.infer(arguments[0].value)
     bounded = [offer for offer in bounded_methods(c, receiver, name.text) if offer.symbol is symbol]
     if bounded or receiver in (ANY, NEVER):
@@ -405,7 +405,7 @@ def _function_call(
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
     refuse_test(c, symbol, callee.span)
     if symbol.changes_self and node.arguments:
-        c.written(node.arguments[0].value)
+        c.note_written_place(node.arguments[0].value)
     matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)
     if matched is None:
         infer_all(c, node.arguments)

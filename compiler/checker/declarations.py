@@ -393,7 +393,7 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         return
     trait.facts.implementations.add(made, head)
     c.implementations[made] = impl
-    c.made_by[impl] = made
+    c.implementation_of[impl] = made
 
 
 def _target_help(target: Type, trait: Nominal) -> str:

@@ -208,7 +208,7 @@ def function_type(
     instance.bindings.update(inside or {})
     if instance.is_open:
         instance.expect(own, expected)
-        instance.settle()
+        instance.use_hints()
         instance.require_all(node.span, f"write `{symbol.path}<…>`")
     instance.require_bounds(node.span)
     return instance.type(own)
@@ -238,7 +238,7 @@ def _method_of_any(c: Checker, trait: TraitSymbol, name: ast.Ident, expected: Ex
     own = Function(tuple(chosen.symbol.parameters), chosen.symbol.result)
     if instance.is_open:
         instance.expect(own, expected)
-        instance.settle()
+        instance.use_hints()
         instance.require_all(name.span, "call it in a closure: `|x| x.m(…)`")
     return instance.type(own)
 
@@ -253,7 +253,7 @@ def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol, expect
         instance.explicit(instance.names, [written_type(c, argument) for argument in node.type_arguments], node.span)
     elif instance.names:
         instance.expect(own, expected)
-        instance.settle()
+        instance.use_hints()
     if symbol.form != "struct":
         return instance.type(own)
     help = f"write `{written(node)} {{ … }}`"
@@ -577,7 +577,7 @@ def _convert_entries(
     c: Checker, given: dict[str, ast.FieldInit], types: Mapping[str, Type], instance: Instance
 ) -> None:
     """Conversions wait until all entries have said what they know about the type arguments."""
-    instance.settle()
+    instance.use_hints()
     for name, entry in given.items():
         wanted = instance.type(types[name])
         if is_complete(wanted):

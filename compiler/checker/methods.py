@@ -125,7 +125,7 @@ def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     field = node.receiver
     while isinstance(field, ast.GroupExpr):
         field = field.inner
-    if not (isinstance(field, ast.FieldAccess) and field in c.links and generic(field.receiver.type, "Map")):
+    if not (isinstance(field, ast.FieldAccess) and field in c.written_links and generic(field.receiver.type, "Map")):
         return receiver
     declared = find_method(c, receiver, node.name.text)
     if declared is not None:
@@ -298,9 +298,9 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
-    outer, c.filling = c.filling, node if row.mut else None
+    outer, c.filling_call = c.filling_call, node if row.mut else None
     found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
-    c.filling = outer
+    c.filling_call = outer
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)

@@ -318,7 +318,7 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
         node.target = FieldByName(name)
         if not (is_text(key) or key == ANY):
             return None
-        if node in c.links:
+        if node in c.written_links:
             return value
         _warn_of_method(c, node.name)
         return nilable(value)
@@ -432,7 +432,7 @@ def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
     receiver = c.infer(node.receiver)
     if receiver.is_open and open_local(node.receiver) is not None:
         receiver = close(receiver)
-        if node in c.links:
+        if node in c.written_links:
             learn(node.receiver, receiver)
     return receiver
 
@@ -497,7 +497,7 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
 
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
-    c.written(node.target)
+    c.note_written_place(node.target)
     if node.operator == "=":
         _learn(c, node)
     target = c.infer(node.target)

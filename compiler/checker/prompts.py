@@ -21,7 +21,7 @@ def keep_text(c: Checker, node: ast.Let) -> None:
     pattern = node.pattern
     local = pattern.binding if isinstance(pattern, ast.BindPattern) else None
     if isinstance(local, Local) and not local.mutable and node.value is not None and node.value.type == STRING:
-        c.texts[local] = node.value
+        c.text_values[local] = node.value
 
 
 def text_as_prompt(c: Checker, node: ast.Expr, found: Type, wanted: Type) -> None:
@@ -39,9 +39,9 @@ def check_prompt(c: Checker, text: ast.Expr) -> None:
                 pending.append(node.inner)
             case ast.Binary(operator="+"):
                 pending += [node.right, node.left]
-            case ast.PathExpr(binding=Local() as local) if local in c.texts and c.texts[local] not in seen:
-                pending.append(c.texts[local])
-                seen.add(c.texts[local])
+            case ast.PathExpr(binding=Local() as local) if local in c.text_values and c.text_values[local] not in seen:
+                pending.append(c.text_values[local])
+                seen.add(c.text_values[local])
             case ast.Interpolation():
                 for part in node.parts:
                     _hole(c, part)

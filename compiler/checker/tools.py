@@ -347,10 +347,10 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
     if not isinstance(name, ast.StringLiteral) or name.value == RESPOND:
         return
     called = name.value.replace(".", "__")
-    if any(_offers(symbol, called) for symbol in c.offering):
+    if any(_offers(symbol, called) for symbol in c.tool_sources):
         return
     owner, _, method = called.rpartition("__")
-    names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.offering}
+    names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.tool_sources}
     every = [shown for methods in names.values() for shown in methods]
     help = did_you_mean(f"{owner}.{method}", every) or listed(f"the tools of `{owner}`", names.get(owner, ()))
     c.report(
