@@ -60,7 +60,7 @@ from ..types import (
     error,
 )
 from .arguments import Matched, call_row, infer_all, kind_of, match_arguments, value_of_row
-from .comparisons import lift_asserted
+from .comparisons import compare_asserted
 from .context_declarations import slot_in
 from .declarations import require_visible_method
 from .functions import race
@@ -624,7 +624,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = BuiltinCall(matched.values, matched.order, "", name)
         unfilled_places(c, name, node.arguments)
         if name in ("assert_eq", "assert_ne"):
-            lift_asserted(c, name, matched.values[0], matched.values[1], node.span)
+            compare_asserted(c, name, matched.values[0], matched.values[1], node.span)
     return type_
 
 

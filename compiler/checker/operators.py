@@ -38,7 +38,7 @@ from ..types import (
     Union,
 )
 from .arguments import everyday_method, kind_of
-from .comparisons import comparable, lift
+from .comparisons import comparable, compare_operands
 from .context_declarations import refuse_change, slot_in, slot_member
 from .declarations import RECORD_FIELDS, find_method
 from .propagation import cast_fails
@@ -87,7 +87,7 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
-    if node.operator in EQUALITY and (decided := lift(c, node)) is not None:
+    if node.operator in EQUALITY and (decided := compare_operands(c, node)) is not None:
         return decided
     result = operator_type(node.operator, left, right)
     if result is None:
