@@ -35,7 +35,7 @@ from ..types import (
 from .json_shapes import answer_in
 from .patterns import bind_irrefutable, check_arms, check_pattern, matches_nil_only
 from .prompts import keep_text
-from .propagation import discarded_result, leave, uncaught_value
+from .propagation import discarded_result, leave, warn_uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
@@ -104,7 +104,7 @@ def let(c: Checker, node: ast.Let) -> bool:
     diverges = _let(c, node)
     if node.value is not None:
         keep_text(c, node)
-        uncaught_value(c, node)
+        warn_uncaught_value(c, node)
     return diverges
 
 

@@ -71,7 +71,7 @@ from .memory_effects import check_computed_bounds, check_slot_changes, check_ste
 from .models import RULES as AGENT_RULES
 from .models import check_agent, check_connection, check_model, connection_help
 from .prompts import text_as_prompt
-from .propagation import foreign_value
+from .propagation import warn_foreign_value
 from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
 from .state import Checker, ModuleMap
 from .tools import check_store, check_test, check_tool, check_wire_names, declare_hashmap
@@ -204,7 +204,7 @@ RULES = {
 }
 
 
-LINTS = (foreign_value, text_as_prompt)
+LINTS = (warn_foreign_value, text_as_prompt)
 MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
