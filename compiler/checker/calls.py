@@ -67,7 +67,7 @@ from .functions import race
 from .json_shapes import check_size, emit, parse_as_call
 from .memory import memory_value
 from .operators import require_mutable, root_of
-from .prompts import check_prompt, unfilled_places
+from .prompts import check_prompt, warn_unfilled_places
 from .relations import ERRONEOUS, Matching, _Mismatch, convert, implementations_of, is_memory, is_text, kind_head, replaced
 from .schemas import instance_fault
 from .signatures import Bindings, Formal, signature_of
@@ -622,7 +622,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = ConstructorCall(matched.values, matched.order, name)
     else:
         node.target = BuiltinCall(matched.values, matched.order, "", name)
-        unfilled_places(c, name, node.arguments)
+        warn_unfilled_places(c, name, node.arguments)
         if name in ("assert_eq", "assert_ne"):
             compare_asserted(c, name, matched.values[0], matched.values[1], node.span)
     return type_

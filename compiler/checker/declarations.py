@@ -53,7 +53,7 @@ from ..types import (
     option,
 )
 from .constants import Fault, NotConstant, fold, size_of
-from .prompts import quoted_type
+from .prompts import warn_quoted_type
 from .relations import ERRONEOUS, Matching, kind_head, matched, replaced
 from .state import Checker, Expected, Target
 from .types import alias_type, own, written_type
@@ -154,7 +154,7 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
             continue
         seen[name] = field.name.span
         parts.append((name, written_type(c, field.type), field.default, False))
-        quoted_type(c, field)
+        warn_quoted_type(c, field)
     return parts
 
 

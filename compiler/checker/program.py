@@ -70,7 +70,7 @@ from .memory import check_concurrent_memories, check_init, check_memory
 from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
 from .models import RULES as AGENT_RULES
 from .models import check_agent, check_connection, check_model, connection_help
-from .prompts import text_as_prompt
+from .prompts import check_text_as_prompt
 from .propagation import warn_foreign_value
 from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
 from .state import Checker, ModuleMap
@@ -204,7 +204,7 @@ RULES = {
 }
 
 
-LINTS = (warn_foreign_value, text_as_prompt)
+LINTS = (warn_foreign_value, check_text_as_prompt)
 MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
