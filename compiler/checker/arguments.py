@@ -47,6 +47,7 @@ def match_arguments(
             if argument.name is not None:
                 _unknown(c, callee, argument.name, formals)
             continue
+        # A parameter may be given by position and by name: the second one is the mistake.
         before = matched.values[index]
         if before is not None:
             sound = False
@@ -219,6 +220,7 @@ def call_row(
         return ANY, None
     hints = hints_of(signature.result, expected)
     infer_arguments(c, signature.parameters, matched, bindings, hints)
+    # Hints come last: what an argument says counts more than what the place expects.
     for name, hint in hints.items():
         bindings.setdefault(name, hint)
     return substitute(signature.result, bindings), matched
@@ -253,6 +255,7 @@ def infer_arguments(
     pending: list[tuple[Formal, ast.Expr, Type]] = []
     for formal, value in pairs:
         if value is None:
+            # A built-in parameter that is left out counts as nil.
             unify(formal.type, NIL, bindings)
             continue
         wanted = substitute(formal.type, {**hints, **bindings})
@@ -261,5 +264,6 @@ def infer_arguments(
         pending.append((formal, value, actual))
     for formal, value, actual in pending:
         wanted = substitute(formal.type, bindings)
+        # What is still open was bound by no argument: the caller reports it, or it stays Any.
         if is_complete(wanted):
             c.coerce(value, actual, Expected(wanted, "E2009", f"parameter `{formal.name}`"))

@@ -112,7 +112,8 @@ def _numeric(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFuncti
     """Check a function of numbers: Int when all arguments are Int, else Float (L-7.7.1); with Any only the run knows."""
     signature = signature_of(row)
     types = [c.infer(argument.value) for argument in node.arguments]
-    number = _number(types)
+    number = _common_number_type(types)
+    # Parameters of type Float in the table stand for numbers of any kind.
     formals = [Formal(p.name, number if p.type == FLOAT else p.type, p.required) for p in signature.parameters]
     matched = match_arguments(c, symbol.name, formals, node.arguments, callee.span)
     if matched is None:
@@ -125,7 +126,7 @@ def _numeric(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFuncti
     return number if signature.result == FLOAT else signature.result
 
 
-def _number(types: list[Type]) -> Type:
+def _common_number_type(types: list[Type]) -> Type:
     if all(type_ in (INT, NEVER) for type_ in types):
         return INT
     sound = all(type_ in (INT, FLOAT, ANY, NEVER) for type_ in types)
@@ -248,6 +249,7 @@ def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[as
     traits = list(dict.fromkeys(_trait_of(c, offer) for offer in offers))
     if len(traits) == 1 and len(offers) > 1:
         types = [c.infer(argument.value) for argument in arguments]
+        # Impls of one trait for one type differ in its arguments, as `From<A>` and `From<B>`: the argument decides.
         offers = _fitting(offers, types)
     if len(offers) == 1:
         return offers[0]
@@ -278,18 +280,19 @@ def _fitting(offers: list[Chosen], types: list[Type]) -> list[Chosen]:
 
 def _takes(offer: Chosen, types: list[Type], exactly: bool) -> bool:
     wanted = offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
-    inside = _inside(offer)
+    inside = _trait_bindings(offer)
     if len(types) > len(wanted):
         return False
     for actual, declared in zip(types, wanted, strict=False):
         type_ = replaced(declared, inside)
+        # Type arguments are not compared: the call may bind them.
         bare = isinstance(type_, Nominal) and isinstance(actual, Nominal) and type_.bare == actual.bare
         if not (actual == type_ or bare) and (exactly or isinstance(convert(actual, type_), _Mismatch)):
             return False
     return True
 
 
-def _inside(offer: Chosen) -> Matching:
+def _trait_bindings(offer: Chosen) -> Matching:
     """Return what the type parameters of the trait are, for a method whose body is the trait's default."""
     owner = offer.symbol.owner
     if not isinstance(owner, TraitSymbol):
@@ -305,14 +308,14 @@ def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: 
     """Return the method that `X::m(…)`, `T::m(…)` or `T::X::m(…)` calls; None after a report."""
     if not item.of_type and item.trait is not None:
         return _by_receiver(c, item.trait, name, arguments)
-    offers = list(_of_impls(c, item, arguments))
+    offers = list(_methods_of_path(c, item, arguments))
     if not offers:
         return None  # the impl was reported
     behind_self = arguments[1:] if offers[0].symbol.takes_self else arguments
     return one_of(c, offers, name, behind_self)
 
 
-def _of_impls(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
+def _methods_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
     if arguments and any(method.changes_self for method in _own_methods(item)):
         c.note_written_place(arguments[0].value)
     for impl in item.impls:
@@ -371,6 +374,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
         callee = callee.inner
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
+            # The methods of tools come first: their symbols are function symbols too, but the host runs them.
             case FunctionSymbol(tool=(ToolSymbol() | McpSymbol()) as tool):
                 return _tool_path_call(c, node, callee, callee.binding, tool, expected)
             case FunctionSymbol():
@@ -408,6 +412,7 @@ def _function_call(
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
     refuse_test(c, symbol, callee.span)
+    # Before the argument is typed, since `m.key` as a place that is written is typed otherwise.
     if symbol.changes_self and node.arguments:
         c.note_written_place(node.arguments[0].value)
     matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)
@@ -415,7 +420,7 @@ def _function_call(
         infer_all(c, node.arguments)
         return ERRONEOUS
     give_arguments(c, formals_of(symbol), matched, symbol, instance, expected, callee.span)
-    node.target = _target(matched, symbol, chosen.trait if chosen is not None else None)
+    node.target = _call_decision(matched, symbol, chosen.trait if chosen is not None else None)
     receiver = matched.values[0] if matched.values else None
     if symbol.changes_self and receiver is not None:
         check_mutation(c, node, receiver, symbol.name, callee.span)
@@ -439,6 +444,7 @@ def tool_call(
 ) -> Type:
     """Check a call of a tool's method, `T.m(…)` or `T::m(…)`, which the host runs on the tool's state (O-4.6)."""
     assert isinstance(method.tool, (ToolSymbol, McpSymbol))
+    # Only public methods have arguments for models; the others are private to the tool.
     if method not in method.tool.arguments:
         infer_all(c, node.arguments)
         return private_tool_method(c, name, method)
@@ -466,6 +472,7 @@ def give_arguments(
     if instance.names:
         instance.expect(symbol.result, expected)
         instance.arguments(formals, matched)
+        # The help writes the arguments where they belong: `T<…>::f` or `f<…>`.
         of_type = isinstance(symbol.owner, ImplSymbol) and symbol.owner.type_parameters
         written = f"{symbol.path.replace('::', '<…>::')}" if of_type else f"{symbol.name}<…>"
         instance.require_all(span, f"write `{written}(…)`")
@@ -482,7 +489,7 @@ def formals_of(symbol: FunctionSymbol) -> list[Formal]:
     return [Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)]
 
 
-def _target(
+def _call_decision(
     matched: Matched, symbol: FunctionSymbol, trait: Nominal | None
 ) -> FunctionCall | MethodTarget | TraitCall:
     """Return the decision for a call by a path: `T::m(x)` of a `mut self` method changes x, as `x.m()` does."""
@@ -676,6 +683,7 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
     result = _plain_row(c, node, callee, FREE, (type_,))
     if not isinstance(node.target, BuiltinCall):
         return result
+    # Codegen puts the schema into the image beside the call.
     node.target.schema = schema
     text = node.target.arguments[0]
     if text is not None and not (is_text(text.type) or text.type in (ANY, NEVER, RESPONSE)):
@@ -703,6 +711,7 @@ def schema_argument(
     type_ = written_type(c, written[0])
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
+        # A schema without type arguments was checked where it is declared.
         fault = instance_fault(c, type_) if type_.arguments else None
         if fault is None:
             if type_.arguments:

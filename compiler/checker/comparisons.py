@@ -68,7 +68,7 @@ def _with_option(c: Checker, node: Comparison, inside: Type, other: Type, operan
         return None
     plain = other.inner if isinstance(other, Nilable) else other
     if inside == OPEN and other != NIL and is_present(other):
-        return _report_decided(c, node, f"a value of type `{other}` is never `None`", _without(c, node))
+        return _report_decided(c, node, f"a value of type `{other}` is never `None`", _constant_help(c, node))
     if other != NIL and not comparable(inside, plain):
         return None
     if not isinstance(other, Nilable) and (decided := _with_words(c, node, node.left.type, node.right.type)):
@@ -84,27 +84,27 @@ def _with_nil(c: Checker, node: Comparison, other: Type) -> Type | None:
 
 
 def _nil_help(c: Checker, node: Comparison, other: Type) -> str:
-    side = _bare(node.left if node.left.type != NIL else node.right)
+    side = _ungrouped(node.left if node.left.type != NIL else node.right)
     if generic(other, "Result"):
-        return f"ask `{_source(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
+        return f"ask `{_source_text(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
     if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
-        get = f"{_source(c, side.receiver)}.get({_source(c, side.index)})"
+        get = f"{_source_text(c, side.receiver)}.get({_source_text(c, side.index)})"
         return f"`[…]` panics on a missing key; write `{node.written.format(get, 'nil')}`"
     if other == STRING:
-        empty = node.written.format(_source(c, side), '""')
+        empty = node.written.format(_source_text(c, side), '""')
         return f'an empty text is `""`: write `{empty}`'
-    return _without(c, node)
+    return _constant_help(c, node)
 
 
 def _with_words(c: Checker, node: Comparison, left: Type, right: Type) -> Type | None:
     """Report a comparison with a string union that none of its words can decide."""
-    first, second = _union(left), _union(right)
+    first, second = _union_inside(left), _union_inside(right)
     if first is not None and second is not None:
         if first.known.isdisjoint(second.known):
-            return _report_decided(c, node, f"`{first}` and `{second}` have no word in common", _without(c, node))
+            return _report_decided(c, node, f"`{first}` and `{second}` have no word in common", _constant_help(c, node))
         return None
     words = first or second
-    literal = _bare(node.left if first is None else node.right)
+    literal = _ungrouped(node.left if first is None else node.right)
     if words is None or not isinstance(literal, ast.StringLiteral) or words.holds(literal.value):
         return None
     return _report_decided(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
@@ -119,7 +119,7 @@ def words_help(written: str, words: Union) -> str:
     return f"the words are {first_words}" + (", …" if len(words.members) > 8 else "")
 
 
-def _union(type_: Type) -> Union | None:
+def _union_inside(type_: Type) -> Union | None:
     """Return the string union in a type, inside `T?` and Option too; None if it is none."""
     type_ = type_.inner if isinstance(type_, Nilable) else type_
     inside = generic(type_, "Option")
@@ -132,17 +132,17 @@ def _report_decided(c: Checker, node: Comparison, why: str, help: str) -> Type:
     return c.report("E2046", node.span, f"this is always {outcome}: {why}", help=help)
 
 
-def _without(c: Checker, node: Comparison) -> str:
+def _constant_help(c: Checker, node: Comparison) -> str:
     if node.written.startswith("assert"):
         return "remove the assertion"
     return f"write `{'false' if node.equal else 'true'}`, or remove the comparison"
 
 
-def _bare(node: ast.Expr) -> ast.Expr:
+def _ungrouped(node: ast.Expr) -> ast.Expr:
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     return node
 
 
-def _source(c: Checker, node: ast.Expr) -> str:
+def _source_text(c: Checker, node: ast.Expr) -> str:
     return c.text(node).strip("`")

@@ -58,7 +58,7 @@ class Reading:
         """Return the constructors of a type; None for one that has no list of them, as Int."""
         known: dict[Type, Heads | None] = self.checker.heads
         if type_ not in known:
-            listed = self._listed(type_)
+            listed = self._list_heads(type_)
             known[type_] = None if listed is None else Heads(listed)
         return known[type_]
 
@@ -118,7 +118,7 @@ class Reading:
             return not all(self.matches_all(entry.pattern) for entry in pattern.fields)
         return False
 
-    def _listed(self, type_: Type) -> list[Head] | None:
+    def _list_heads(self, type_: Type) -> list[Head] | None:
         if type_ == BOOL:
             return [Head(("literal", bool, True), (), "true"), Head(("literal", bool, False), (), "false")]
         if type_ == NIL:
@@ -131,9 +131,9 @@ class Reading:
         if isinstance(type_, Tuple):
             template = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
             return [Head(("tuple", len(type_.items)), type_.items, template)]
-        return self._declared(type_)
+        return self._list_declared(type_)
 
-    def _declared(self, type_: Type) -> list[Head] | None:
+    def _list_declared(self, type_: Type) -> list[Head] | None:
         inside = generic(type_, "Option")
         if inside:
             return [Head("Some", (inside[0],), "Some({})"), Head("None", (), "None")]

@@ -187,7 +187,7 @@ def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
 
 def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     binding = ref.binding
-    type_ = binding.type if isinstance(binding, Local) else _declared(binding)
+    type_ = binding.type if isinstance(binding, Local) else _memory_type_of(binding)
     slots = slots_of(c, type_)
     ref.found = (slots or {}).get(ref.slot.text)
     if ref.found is not None:
@@ -205,7 +205,7 @@ def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     c.report("E4506", ref.span, what, help=help)
 
 
-def _declared(binding: Symbol | None) -> Type | None:
+def _memory_type_of(binding: Symbol | None) -> Type | None:
     # Every memory is checked before any body is.
     return memory_type(binding) if isinstance(binding, MemorySymbol) else None
 
@@ -250,7 +250,7 @@ def check_fixed_slots(c: Checker, body: ast.Node | None) -> None:
 def _check_block(c: Checker, block: ast.Block) -> None:
     written: dict[tuple[object, str], ast.Assign] = {}
     for statement in block.children():
-        assigned = _assignment(statement)
+        assigned = _fixed_slot_assignment(statement)
         if _may_forget(statement):
             written.clear()
         if assigned is None:
@@ -263,7 +263,7 @@ def _check_block(c: Checker, block: ast.Block) -> None:
             c.report("E4524", node.target.span, message, first=first.target.span, help=help)
 
 
-def _assignment(statement: ast.Node) -> tuple[tuple[object, str], ast.Assign] | None:
+def _fixed_slot_assignment(statement: ast.Node) -> tuple[tuple[object, str], ast.Assign] | None:
     """Return an assignment to a slot without `mut` of a memory that a name stands for, with memory and slot as its key; None
     for every other statement."""
     node = statement.expr if isinstance(statement, ast.ExprStmt) else statement

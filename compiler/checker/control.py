@@ -113,14 +113,14 @@ def _let(c: Checker, node: ast.Let) -> bool:
     if node.value is None:
         if annotated is None:
             c.report(
-                "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
-                help=f"write `let {_name(node.pattern)}: T;`",
+                "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
+                help=f"write `let {_name_of(node.pattern)}: T;`",
             )  # fmt: skip
         c.deferring = True
         bind_irrefutable(c, node.pattern, annotated or ERRONEOUS)
         return False
     if annotated is not None:
-        type_ = c.value(node.value, Expected(annotated, place=_bound(node.pattern)))
+        type_ = c.value(node.value, Expected(annotated, place=_described(node.pattern)))
         bind_irrefutable(c, node.pattern, annotated)
         return type_ == NEVER
     type_ = c.infer(node.value)
@@ -137,8 +137,8 @@ def _warn_changed_in_place(c: Checker, node: ast.Let) -> None:
     value = node.value
     if isinstance(value, ast.MethodCall) and isinstance(value.target, BuiltinCall) and value.target.mutates:
         whole = c.operand(value.receiver, "the value")
-        message = f"{_bound(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
-        copy = f"let mut {_name(node.pattern)} = {whole};"
+        message = f"{_described(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
+        copy = f"let mut {_name_of(node.pattern)} = {whole};"
         help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `{copy}`"
         c.report("W0024", node.span, message, help=help)
 
@@ -177,8 +177,8 @@ def _closed_type(c: Checker, node: ast.Let, type_: Type) -> Type:
         return closed
     annotation = str(close(type_)).replace("Any", "…")
     c.report(
-        "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
-        help=f"annotate it: `let {_name(node.pattern)}: {annotation} = …;`",
+        "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
+        help=f"annotate it: `let {_name_of(node.pattern)}: {annotation} = …;`",
     )  # fmt: skip
     return ERRONEOUS
 
@@ -195,11 +195,11 @@ def close_results(type_: Type) -> Type:
     return type(type_)("Result", (value, error))  # type: ignore[call-arg]
 
 
-def _name(pattern: ast.Pattern) -> str:
+def _name_of(pattern: ast.Pattern) -> str:
     return pattern.name.text if isinstance(pattern, ast.BindPattern) else "…"
 
 
-def _bound(pattern: ast.Pattern) -> str:
+def _described(pattern: ast.Pattern) -> str:
     return f"`{pattern.name.text}`" if isinstance(pattern, ast.BindPattern) else "the pattern"
 
 
@@ -230,7 +230,7 @@ def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
         at = at.otherwise
     if at is not None:
         branches.append((at, tail(c, at, expected)))
-    type_ = _without_else(c, chain, branches, expected) if at is None else _joined(c, branches, expected)
+    type_ = _without_else(c, chain, branches, expected) if at is None else _join_arms(c, branches, expected)
     for link in chain[1:]:
         link.type = type_
     return type_
@@ -244,7 +244,7 @@ def _branch(c: Checker, node: ast.Block, expected: Expected, has_else: bool) -> 
     return tail(c, node, expected if has_else or not expected.used else FREE)
 
 
-def _joined(c: Checker, branches: list[tuple[ast.Expr, Type]], expected: Expected) -> Type:
+def _join_arms(c: Checker, branches: list[tuple[ast.Expr, Type]], expected: Expected) -> Type:
     if not expected.used:
         return NEVER if all(t == NEVER for _, t in branches) else NIL
     if expected.concrete:
@@ -287,7 +287,7 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
         branches.append((arm.body, tail(c, arm.body, expected)))
     if sound:
         check_arms(c, node, subject)
-    return NEVER if subject == NEVER else _joined(c, branches, expected)
+    return NEVER if subject == NEVER else _join_arms(c, branches, expected)
 
 
 # Loops.

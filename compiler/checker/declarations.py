@@ -201,14 +201,14 @@ def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[l
 def _structs_held(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
     """Return the structs that a value of this one always holds, last field first; one in an Option or an Array need not be
     there."""
-    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _direct(type_)]
+    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _types_held(type_)]
     return [struct for struct in map(c.declared, types) if isinstance(struct, StructSymbol)]
 
 
-def _direct(type_: Type) -> list[Type]:
+def _types_held(type_: Type) -> list[Type]:
     """Return the declared types of which a value of this type always holds one."""
     if isinstance(type_, Tuple):
-        return [inner for item in type_.items for inner in _direct(item)]
+        return [inner for item in type_.items for inner in _types_held(item)]
     return [type_] if isinstance(type_, Nominal) and not isinstance(type_, Nilable) else []
 
 
@@ -393,7 +393,7 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         return
     implementation = Implementation(tuple(own(p) for p in impl.type_parameters), trait.arguments, impl.target)
     alike = trait.facts.implementations.offered(head, implementation.arguments, implementation.parameters)
-    first = next((other for other in alike if _overlap(implementation, other)), None)
+    first = next((other for other in alike if _may_overlap(implementation, other)), None)
     if first is not None:
         what = f"`{trait}` has an `impl` for `{impl.target}` already"
         if first.target != implementation.target:
@@ -412,7 +412,7 @@ def _target_help(target: Type, trait: Nominal) -> str:
     return "implement it for structs, enums, schemas and built-in value types"
 
 
-def _overlap(a: Implementation, b: Implementation) -> bool:
+def _may_overlap(a: Implementation, b: Implementation) -> bool:
     """Return whether two impls of one head could be meant for one value: the machine sees types without type arguments
     (L-3.1.22)."""
     parameters = (*a.parameters, *b.parameters)
@@ -538,7 +538,7 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
         for method in impl.methods if head is not None and impl.target is not ERRONEOUS else ():
             if is_model:
                 _check_model_method(c, method)
-            _add(c, c.methods.setdefault(head or "", {}), method, impl)
+            _add_method(c, c.methods.setdefault(head or "", {}), method, impl)
     changing = {name for known in c.methods.values() for name, method in known.items() if method.changes_self}
     c.mutating |= changing
 
@@ -597,7 +597,7 @@ def _may_have_impl(type_: Type) -> bool:
     return isinstance(type_, Nominal) and type_.kind in TARGETS
 
 
-def _add(c: Checker, known: dict[str, FunctionSymbol], method: FunctionSymbol, impl: ImplSymbol) -> None:
+def _add_method(c: Checker, known: dict[str, FunctionSymbol], method: FunctionSymbol, impl: ImplSymbol) -> None:
     node: ast.Function = method.declaration
     first = known.setdefault(method.name, method)
     if first is not method:

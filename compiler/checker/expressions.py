@@ -226,11 +226,13 @@ def _trait_item_value(c: Checker, node: ast.PathExpr, item: TraitItemSymbol, exp
     name = node.member or node.segments[-1]
     if not item.name:
         return c.report("E1001", node.span, f"`{written(node)}` is a trait, not a value", help="name a method of it")
+    # `X::m` of a method: the impl is chosen at run time by the receiver.
     if not item.of_type and item.trait is not None and item.trait.methods[item.name].takes_self:
         return _method_of_any(c, item.trait, name, expected)
     chosen = named_method(c, item, name, [])
     if chosen is None:
         return ERRONEOUS
+    # Which method is meant is known only by types: codegen reads the binding.
     node.binding = chosen.symbol
     require_visible_method(c, chosen.symbol, name)
     return function_type(c, node, chosen.symbol, expected, chosen.inside)
@@ -254,6 +256,7 @@ def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol, expect
     """Return the type of a unit variant, or of a tuple variant as the function that makes it (L-3.8.3)."""
     instance = Instance(c, symbol.enum.name, symbol.enum.type_parameters)
     own = symbol.enum.type
+    # Not called, a tuple variant is the function that makes it.
     if symbol.form == "tuple":
         own = Function(tuple(type_ for _, type_, _, _ in symbol.fields), own)
     if node.type_arguments is not None:
@@ -304,6 +307,7 @@ def _type_help(c: Checker, node: ast.PathExpr, symbol: Symbol) -> str | None:
     if isinstance(symbol, StructSymbol):
         return f"write a literal: `{symbol.name} {{ {', '.join(f'{name}: …' for name, _, _, _ in symbol.fields[:3])} }}`"
     if isinstance(symbol, EnumSymbol) and symbol.variants:
+        # `Colour.Red` is how other languages write it: the word behind the dot may be the variant that is meant.
         dotted = re.compile(r"\s*\.\s*(\w+)").match(c.sources[node.span.file].text, node.span.end)
         variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else symbol.variants[0]
         return f"a variant is written `{symbol.name}::{variant}`"
@@ -358,6 +362,7 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
     joined: Type = OPEN
     for position, (item, type_) in enumerate(typed, 1):
         wider = join(joined, type_)
+        # An object of mixed values is a Map<…, Any>: JSON is written so.
         if wider is None and word == "value":
             return ANY
         if wider is None:
@@ -509,6 +514,7 @@ def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, expe
     hidden = private_fields(c.modules, symbol, node.span)
     for entry in node.fields:
         require_visible(c, symbol, entry.name)
+    # With a base the private fields come from it.
     if hidden and node.base is None:
         _private_literal(c, node, symbol, (name for name in fields.needed if name in hidden))
         fields = fields._replace(needed=[name for name in fields.needed if name not in hidden])
@@ -549,6 +555,7 @@ def _check_fields(c: Checker, node: ast.StructExpr, type_: Type, fields: Fields,
     for entry in node.fields:
         _check_entry(c, entry, type_, types, entries, instance)
     if instance.names:
+        # Two passes, since a later entry may bind a type argument of an earlier one.
         _convert_entries(c, entries, types, instance)
         instance.require_bounds(node.path[-1].span)
         type_ = instance.type(type_)
@@ -608,6 +615,7 @@ def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) 
     """Check `F::V { … }`: the message and the extra fields of the family, those above it, and the variant (L-3.11.13)."""
     family = FAMILIES[symbol.name]
     extra = (*family.fields, *(family.variants.get(symbol.variant, ()) if symbol.variant else ()))
+    # A variant has the fields of every family above it too.
     parent = family.parent
     while parent is not None:
         extra = (*extra, *FAMILIES[parent].fields)

@@ -160,7 +160,7 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     target = Target("closure", node.scope, "the closure", declared)
     loops, c.loops = c.loops, []
     c.targets.append(target)
-    type_ = body(c, node.body, declared, node) if declared is not None else c.infer(node.body, _hint(wanted))
+    type_ = body(c, node.body, declared, node) if declared is not None else c.infer(node.body, _expected_result(wanted))
     c.targets.pop()
     c.loops = loops
     if declared is None:
@@ -199,7 +199,7 @@ def _closure_result(c: Checker, node: ast.Closure, wanted: Function | None) -> T
     return None
 
 
-def _hint(wanted: Function | None) -> Expected:
+def _expected_result(wanted: Function | None) -> Expected:
     return FREE if wanted is None or isinstance(wanted.result, Open) else Expected(wanted.result, "E2023")
 
 
@@ -398,7 +398,7 @@ def _check_neighbours(c: Checker, symbol: PipelineSymbol) -> None:
     for before, stage in zip(symbol.stages, symbol.stages[1:], strict=False):
         if stage.stage.value is None and not assignable(before.effective, stage.parameters[0]):
             c.report(
-                "E4031", _place(stage).span,
+                "E4031", _parameter_or_name(stage).span,
                 f"stage `{stage.name}` takes `{stage.parameters[0]}`, but stage `{before.name}` gives `{before.effective}`",
                 first=before.stage.name.span, note="the stage before it",
                 help="change one of the two types, or put a stage between",
@@ -413,7 +413,7 @@ def _check_signature(c: Checker, symbol: PipelineSymbol) -> None:
         if not assignable(symbol.input, first.parameters[0]):
             message = f"pipeline `{symbol.name}` takes `{symbol.input}`, but its first stage takes `{first.parameters[0]}`"
             c.report(
-                "E4032", node.parameter.span, message, first=_place(first).span, note="the first stage",
+                "E4032", node.parameter.span, message, first=_parameter_or_name(first).span, note="the first stage",
                 help="declare both with the same type",
             )
     output = stages[-1].effective if stages else symbol.input
@@ -424,7 +424,7 @@ def _check_signature(c: Checker, symbol: PipelineSymbol) -> None:
         c.report("E4032", node.result.span, message, help=help)
 
 
-def _place(stage: StageSymbol) -> ast.Node:
+def _parameter_or_name(stage: StageSymbol) -> ast.Node:
     return stage.stage.parameters[0] if stage.stage.parameters else stage.stage.name
 
 
@@ -486,7 +486,7 @@ def warn_of_inner_marks(c: Checker, node: ast.Expr, tasks: list[ast.TaskBody], f
     useless = [(task, last) for task in tasks if (last := _ends_in_question_mark(task.body)) is not None]
     for task, last in useless:
         message = f"this `?` ends {NAMES[task.kind]} only, whose value stays a Result"
-        help = f"write `?` behind the whole: `{_moved(c, node, [mark for _, mark in useless]) or form}`"
+        help = f"write `?` behind the whole: `{_with_one_mark(c, node, [mark for _, mark in useless]) or form}`"
         c.report("W0014", last.span, message, help=help)
 
 
@@ -497,7 +497,7 @@ def _ends_in_question_mark(body: ast.Expr) -> ast.Propagate | None:
     return body if isinstance(body, ast.Propagate) and generic(body.operand.type, "Result") else None
 
 
-def _moved(c: Checker, node: ast.Expr, marks: list[ast.Propagate]) -> str | None:
+def _with_one_mark(c: Checker, node: ast.Expr, marks: list[ast.Propagate]) -> str | None:
     """Return the construct with one `?` behind it in place of those inside; None where that would be long."""
     text, start = c.sources[node.span.file].text, node.span.start
     ends = [start, *(mark.span.end for mark in marks)]
@@ -536,7 +536,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     answer = awaited_emit(c, node.operand, expected)
     if answer is not None:
         return answer
-    _one_array(c, node.operand, "await (f(), g())")
+    _warn_one_array(c, node.operand, "await (f(), g())")
     type_ = c.infer(node.operand, expected)
     inside = generic(type_, "Task")
     return inside[0] if inside else type_
@@ -558,13 +558,13 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
         return c.report("E2006", callee.span, "`race` takes one operand or more, none given", help="write `race(f(), g())`")
     c.concurrent.append(node.tasks)
     if len(node.arguments) == 1:
-        _one_array(c, node.arguments[0].value, "race(f(), g())")
+        _warn_one_array(c, node.arguments[0].value, "race(f(), g())")
     type_ = c.join_branches([(task, task_body(c, task, expected=expected)) for task in node.tasks])
     warn_of_inner_marks(c, node, node.tasks, "race(f(), g())?")
     return type_
 
 
-def _one_array(c: Checker, operand: ast.Expr, form: str) -> None:
+def _warn_one_array(c: Checker, operand: ast.Expr, form: str) -> None:
     """Warn of an array literal where operands are meant: its elements are computed one after the other (W0405, L-9.2.5)."""
     if isinstance(operand, ast.ArrayExpr) and operand.items:
         message = "the elements of an array are computed one after the other"

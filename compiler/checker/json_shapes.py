@@ -41,7 +41,7 @@ def parse_as_call(
             "E2028", callee.span, f"`{symbol.name}` takes 1 type argument, {len(written)} given",
             help=f"write `{symbol.name}<T>(…)`",
         )
-    wanted = written_type(c, written[0]) if written else _expected(expected)
+    wanted = written_type(c, written[0]) if written else _type_of_place(expected)
     if wanted is None:
         infer_all(c, node.arguments)
         return c.report("E2029", callee.span, "the type argument `T` is not known", help="write `parse_as<T>(…)`")
@@ -57,7 +57,7 @@ def parse_as_call(
     return type_
 
 
-def _expected(expected: Expected) -> Type | None:
+def _type_of_place(expected: Expected) -> Type | None:
     wanted = expected.type
     return wanted.arguments[0] if isinstance(wanted, Generic) and wanted.name == "Result" else None
 
@@ -79,13 +79,13 @@ def without_shape(c: Checker, type_: Type) -> Type | None:
         elif isinstance(at, Nilable):
             todo.append(at.inner)
         elif isinstance(at, Nominal) and at.kind in ("struct", "schema", "enum", "record"):
-            todo.extend(_parts(c, at))
+            todo.extend(_parts_of(c, at))
         else:
             return at
     return None
 
 
-def _parts(c: Checker, type_: Nominal) -> list[Type]:
+def _parts_of(c: Checker, type_: Nominal) -> list[Type]:
     symbol = c.declared(type_)
     if isinstance(symbol, EnumSymbol):
         parts = [part for member in symbol.members for _, part, _, _ in member.fields]
@@ -108,12 +108,12 @@ AWAITED = Row(
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """Check `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24)."""
-    timeout = _named(node, "timeout_ms")
+    timeout = _named_argument(node, "timeout_ms")
     if timeout is not None:
         infer_all(c, node.arguments)
         help = "write `await emit(…, timeout_ms: …)`"
         return c.report("E2007", timeout.span, "only an awaited `emit` takes `timeout_ms`", help=help)
-    return _call(c, node, callee, FUNCTIONS["emit"], expected)
+    return _check_emit(c, node, callee, FUNCTIONS["emit"], expected)
 
 
 def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | None:
@@ -123,7 +123,7 @@ def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | No
     if call is None:
         return None
     assert isinstance(call.callee, ast.PathExpr)
-    type_ = _call(c, call, call.callee, AWAITED, Expected())
+    type_ = _check_emit(c, call, call.callee, AWAITED, Expected())
     wanted = generic(expected.type, "Result")
     if wanted and isinstance(call.target, BuiltinCall) and wanted[0] != ANY and is_complete(wanted[0]):
         call.target.answer = wanted[0]
@@ -160,14 +160,14 @@ def of_answer(wanted: Type) -> str:
     return f"an answer has its type from its place: `let x: {wanted} = await emit(channel, payload)?;`"
 
 
-def _named(node: ast.Call, name: str) -> ast.Ident | None:
+def _named_argument(node: ast.Call, name: str) -> ast.Ident | None:
     return next((a.name for a in node.arguments if a.name is not None and a.name.text == name), None)
 
 
-def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected) -> Type:
+def _check_emit(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected) -> Type:
     written = callee.type_arguments
     if written is None:
-        return _row(c, node, callee, row, expected, ())
+        return _check_by_row(c, node, callee, row, expected, ())
     if len(written) != 1:
         infer_all(c, node.arguments)
         return c.report(
@@ -190,12 +190,12 @@ def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: 
         return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {of_answer(wanted)}")
     c.coerce(payload, actual, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
-    result = _row(c, node, callee, row, expected, (wanted,))
+    result = _check_by_row(c, node, callee, row, expected, (wanted,))
     payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # `emit<T>` itself checks it, for P415
     return result
 
 
-def _row(
+def _check_by_row(
     c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected, types: tuple[Type, ...]
 ) -> Type:
     known = {"T": types[0]} if types else None
@@ -233,7 +233,7 @@ def _size(c: Checker, type_: Type, around: set[Type]) -> Size:
     """Return the fields and levels of the JSON form of a type; a type inside itself counts as one reference. `around` are the
     types on the way, and those of declared types are cached."""
     if isinstance(type_, Generic):
-        fields, levels = _whole(_size(c, argument, around) for argument in type_.arguments)
+        fields, levels = _size_of_parts(_size(c, argument, around) for argument in type_.arguments)
         return fields, levels + (2 if type_.name == "Option" else 1)
     symbol = c.declared(type_) if isinstance(type_, Nominal) else None
     if not isinstance(symbol, StructSymbol) or type_ in around or len(around) > DEEPEST:
@@ -241,13 +241,13 @@ def _size(c: Checker, type_: Type, around: set[Type]) -> Size:
     known = c.form_sizes.get(type_)
     if known is None:
         around.add(type_)
-        fields, levels = _whole(_size(c, part, around) for _, part, _, _ in parts_in(c, symbol, type_))
+        fields, levels = _size_of_parts(_size(c, part, around) for _, part, _, _ in parts_in(c, symbol, type_))
         around.discard(type_)
         known = c.form_sizes[type_] = min(fields + 1, 2 * FORM_FIELDS + c.form_room), levels + 3
     return known
 
 
-def _whole(sizes: Iterable[Size]) -> Size:
+def _size_of_parts(sizes: Iterable[Size]) -> Size:
     """Return the size of parts side by side: their fields together, the levels of the deepest."""
     fields, levels = 0, 0
     for more, deep in sizes:

@@ -94,10 +94,10 @@ def _check_signature(c: Checker, server: McpSymbol, method: FunctionSymbol) -> N
         server.texts[method] = described
     server.arguments[method] = arguments_of(c, server.name, method, parameter_texts(c, method, required=False))
     check_wire_name(c, server.wire_name(method), node.name.span)
-    server.results[method] = _result(c, server, method)
+    server.results[method] = _result_schema(c, server, method)
 
 
-def _result(c: Checker, server: McpSymbol, method: FunctionSymbol) -> StructSymbol:
+def _result_schema(c: Checker, server: McpSymbol, method: FunctionSymbol) -> StructSymbol:
     """Return what a call gives as a schema of the one field `value`; E4020 for a type without JSON form."""
     node = method.declaration
     type_: Type = (generic(method.result, "Result") or (ANY,))[0]

@@ -84,9 +84,10 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     receiver = _receiver(c, node, expected)
     name = node.name.text
     if receiver in (ANY, NEVER):
-        return _dynamic(c, node, receiver)
+        return _dynamic_method(c, node, receiver)
     if _is_tool_method(c, node, receiver):
         return _tool_method(c, node, expected)
+    # Of `T?` only `to_string` may be called: every other method needs the value.
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if receiver in AGENTS and name in NOT_OF_AGENTS:
         infer_all(c, node.arguments)
@@ -94,6 +95,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
+    # `remember`, `recall` and `neighbors` take words, which `check_facts` reads before arguments are typed.
     if name in WORD_OF_METHOD:
         if not is_memory(receiver):
             misplaced_word(c, node)
@@ -102,12 +104,12 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
             return ERRONEOUS
     declared = find_method(c, receiver, name)
     if declared is not None:
-        return _declared(c, node, receiver, Chosen(declared), expected)
+        return _declared_method(c, node, receiver, Chosen(declared), expected)
     if row is not None and row.receiver != "Any":
         return _built_in(c, node, receiver, row, expected)
     through = bounded_methods(c, receiver, name) or trait_methods(c, receiver, name, node.span)
     if through:
-        return _of_trait(c, node, receiver, through, expected)
+        return _trait_method(c, node, receiver, through, expected)
     if row is not None:
         return _built_in(c, node, receiver, row, expected)
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
@@ -115,12 +117,12 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     return _unknown_method(c, node, receiver)
 
 
-def _of_trait(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Chosen], expected: Expected) -> Type:
+def _trait_method(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Chosen], expected: Expected) -> Type:
     chosen = one_of(c, offers, node.name, node.arguments)
     if chosen is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    return _declared(c, node, receiver, chosen, expected)
+    return _declared_method(c, node, receiver, chosen, expected)
 
 
 def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
@@ -155,7 +157,7 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     """Check a method of a tool; if the types do not say of which tool, it is found at run time."""
     tool = tool_of(node.receiver)
     if tool is None:
-        return _dynamic(c, node, ANY)
+        return _dynamic_method(c, node, ANY)
     name = node.name.text
     method = next((method for method in tool.methods if method.name == name), None)
     if method is not None:
@@ -177,7 +179,7 @@ def _assume_changed(node: ast.MethodCall) -> None:
         local.changed = True
 
 
-def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
+def _dynamic_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     names = [a.name.text for a in node.arguments if a.name is not None]
     node.target = DynamicCall([a.value for a in node.arguments], list(range(len(node.arguments))), node.name.text, names)
@@ -186,7 +188,7 @@ def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     return receiver
 
 
-def _declared(
+def _declared_method(
     c: Checker, node: ast.MethodCall, receiver: Type, chosen: Chosen, expected: Expected
 ) -> Type:
     """Check a method of an impl or trait, whose first parameter is the receiver."""
@@ -198,6 +200,7 @@ def _declared(
     require_visible_method(c, symbol, name)
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     instance.bindings.update(chosen.inside)
+    # The receiver may say the type arguments of the impl.
     instance.meet(symbol.parameters[0], receiver)
     if node.type_arguments is not None:
         own = [parameter.name for parameter in symbol.type_parameters]
@@ -223,6 +226,7 @@ def _declared(
 
 def _field_call(c: Checker, node: ast.MethodCall) -> Type:
     """Check `x.m(…)` with a field m of function type."""
+    # The read of the field becomes the callee, so that codegen needs no case of its own.
     field = ast.FieldAccess(span=node.receiver.span.to(node.name.span), receiver=node.receiver, name=node.name)
     return value_call(c, node, field, c.infer(field), node.arguments)
 
@@ -390,6 +394,7 @@ def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type
         return c.report("E2011", node.name.span, f"`{receiver}` has no method `{row.name}`", help="it adds numbers")
     arguments = node.arguments
     wants_float = len(arguments) == 1 and c.infer(arguments[0].value) == FLOAT
+    # `1.max(2.0)`: the row of Float has the same name, and a Float result.
     chosen = lookup("Float", row.name) if wants_float and receiver == INT else row
     type_, matched = call_row(c, chosen or row, receiver, arguments, node.name.span, FREE)
     if matched is None:
@@ -420,6 +425,7 @@ def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
         if memory == KEYED_MEMORY or memory is ERRONEOUS:
             infer_all(c, [argument for argument in node.arguments if argument is not first])
             return ERRONEOUS if memory is ERRONEOUS else without_key(c, first.value)
+        # Only a literal can be known to be empty; what is computed the run checks (P411).
         empty = isinstance(first.value, ast.ArrayExpr) and not first.value.items
         if empty or not (fits(memory, nilable(MEMORY)) or fits(memory, array(MEMORY)) or memory == ANY):
             infer_all(c, [argument for argument in node.arguments if argument is not first])

@@ -51,7 +51,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     owner = f"connection `{symbol.name}`"
     check_decorators(c, node.decorators, "connect")
     own: dict[str, Callable[[ast.Expr], object]] = {
-        "api_key": lambda value: _key(c, symbol, value),
+        "api_key": lambda value: _read_key(c, symbol, value),
         "headers": lambda value: check_headers(c, value),
         **{name: partial(check_object, c, f"`{name}`", rules=rules) for name, rules in CONNECTION_OBJECTS.items()},
     }
@@ -75,16 +75,16 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
             help='add `base_url: "https://…"`',
         )
     for entry in node.entries:
-        _carried(c, owner, entry, known.get("provider"))
+        _check_carried(c, owner, entry, known.get("provider"))
 
 
-def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
+def _check_carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
     name = entry.key.text
     if not is_carried(name, provider):
         c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
 
 
-def _key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
+def _read_key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
     """Set `api_key_env`, the name of the variable of `api_key`: an image never holds a key. Returns FAILED, as the field
     itself is not kept."""
     variable = environment_name(c, value, "E4005", "`api_key`")
@@ -147,12 +147,12 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     duplicates(c, owner, [entry.key for entry in node.entries])
     if node.kind == "agent":
         _warn_written_as_agent(c, node)
-    connection = _provider(c, symbol, owner)
+    connection = _read_provider(c, symbol, owner)
     for entry in node.entries:
         name = entry.key.text
         if name in MODEL_FIELDS and name not in symbol.fields:
             symbol.fields[name] = entry.value
-            _model_field(c, symbol, entry)
+            _check_model_field(c, symbol, entry)
         elif name not in MODEL_FIELDS:
             unknown_key(c, owner, entry.key, MODEL_FIELDS)
     if connection is not None:
@@ -171,7 +171,7 @@ def _warn_written_as_agent(c: Checker, node: ast.Config) -> None:
     c.report("W0021", node.name.span, f"`{node.name.text}` is a model written as an agent", help=help)
 
 
-def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
+def _read_provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
     """Return the fields of the connection that a model names, and set `symbol.connection`; None after a report (O-1.17,
     O-1.35)."""
     node = symbol.declaration
@@ -207,23 +207,23 @@ def connection_help(c: Checker, name: str) -> str:
     return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
 
 
-def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
+def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
     name, value = entry.key.text, entry.value
     if name == "memory":
-        _model_memory(c, symbol, value)
+        _check_model_memory(c, symbol, value)
     elif name == "tools":
         symbol.tools = tools_named(c, value, symbol)
     elif name == "retry_policy":
         check_object(c, "`retry_policy`", value, RETRY)
     elif name == "knowledge":
-        _knowledge(c, value)
+        _check_knowledge(c, value)
     elif name in EITHER_OBJECTS:
         check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
     elif name in MODEL:
         check_value(c, name, value, MODEL[name], constant=False)
 
 
-def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
+def _check_model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     """Check the field `memory`: the name of a memory, a list of names as `with_memory` takes it, or a store that offers tools."""
     if not isinstance(value, ast.ArrayExpr):
         _attach_memory(c, symbol, value)
@@ -250,7 +250,7 @@ def _attach_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: 
         )
 
 
-def _knowledge(c: Checker, value: ast.Expr) -> None:
+def _check_knowledge(c: Checker, value: ast.Expr) -> None:
     """Check the field `knowledge`: a ledger or a scope of one, evaluated with the other fields (O-1.41)."""
     type_ = at_module_level(c, value, Expected())
     if type_ not in (LEDGER, ERRONEOUS):
@@ -293,13 +293,13 @@ def check_agent(c: Checker, symbol: AgentSymbol) -> None:
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
-    own: dict[str, Callable[[ast.Expr], object]] = {"connector": lambda value: _connector(c, symbol, value)}
+    own: dict[str, Callable[[ast.Expr], object]] = {"connector": lambda value: _read_connector(c, symbol, value)}
     check_fields(c, owner, node.entries, symbol.fields, AGENT, AGENT_FIELDS, own)
     if all(entry.key.text != "connector" for entry in node.entries):
         c.report("E4002", node.name.span, f"{owner} lacks `connector`", help="the X of `[agents.X]` in Concerto.toml")
 
 
-def _connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
+def _read_connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
     """Return the connector, a bare name or a String by which the manifest or the host knows the process, and set the field
     `process` to what the manifest says of it; FAILED after a report (O-7.1)."""
     if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
@@ -332,10 +332,10 @@ def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
     """Return the type of `listen A.execute(p) { … }`: a Result of the last message as a Map, of `execute_with_schema` that of
     the call."""
     type_ = c.infer(node.operand)
-    call = _call(node.operand)
+    call = _called_method(node.operand)
     seen: dict[str, ast.ListenHandler] = {}
     for handler in node.handlers:
-        _handler(c, handler, seen)
+        _check_handler(c, handler, seen)
     if type_ is ERRONEOUS:
         return ERRONEOUS
     if call is None or call.receiver.type not in (AGENT_REF, AGENT_BUILDER) or not call.name.text.startswith("execute"):
@@ -344,13 +344,13 @@ def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
     return result(MESSAGE, error("AgentError")) if call.name.text == "execute" else type_
 
 
-def _call(operand: ast.Expr) -> ast.MethodCall | None:
+def _called_method(operand: ast.Expr) -> ast.MethodCall | None:
     while isinstance(operand, ast.GroupExpr):
         operand = operand.inner
     return operand if isinstance(operand, ast.MethodCall) else None
 
 
-def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHandler]) -> None:
+def _check_handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHandler]) -> None:
     closure, pattern = node.body, node.pattern
     if not isinstance(closure, ast.Closure) or not isinstance(pattern, ast.LiteralPattern):
         return  # the parser has reported it
@@ -369,7 +369,7 @@ def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHand
             help="write `|m| { … }`",
         )
     for parameter in closure.parameters:
-        type_ = _parameter(c, node, parameter)
+        type_ = _handler_parameter_type(c, node, parameter)
         if parameter.binding is not None:
             parameter.binding.type = type_
         if parameter.pattern is not None:
@@ -377,7 +377,7 @@ def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHand
     task_body(c, node.task)
 
 
-def _parameter(c: Checker, node: ast.ListenHandler, parameter: ast.Parameter) -> Type:
+def _handler_parameter_type(c: Checker, node: ast.ListenHandler, parameter: ast.Parameter) -> Type:
     """Return the type of a handler's parameter: the message as a Map, or as an instance of the schema that is written
     (O-7.34)."""
     if parameter.type is None:

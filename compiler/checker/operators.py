@@ -87,6 +87,7 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
+    # What the types alone decide is reported before the operands are compared in general.
     if node.operator in EQUALITY and (decided := compare_operands(c, node)) is not None:
         return decided
     result = operator_type(node.operator, left, right)
@@ -153,6 +154,7 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
 def operator_type(operator: str, left: Type, right: Type) -> Type | None:
     """Return the result of a binary operator, or None if the operands do not suit (L-3.6.1 to L-3.6.7)."""
     left, right = widen(left), widen(right)
+    # Nothing happens behind an operand that never comes; the right one may not even be evaluated.
     if left == NEVER:
         return NEVER
     if operator in ARITHMETIC:
@@ -188,12 +190,13 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
 def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     """Return the type of `a ?? b`: the join of what is inside the left side with the right side, which is converted to it."""
     left = c.infer(node.left)
-    inside = _present(left)
+    inside = _type_inside(left)
     if inside is None:
         c.infer(node.right, expected)
         if left is ERRONEOUS:
             return ERRONEOUS
         return c.report("E2043", node.left.span, f"`{left}` is never absent", help=_never_absent_help(c, node.left, left))
+    # The default is guided by what is inside the left side, so that `xs ?? []` has its type.
     right = c.infer(node.right, Expected(inside, expected.code) if inside != ANY else expected)
     if left == ANY:
         return left
@@ -218,7 +221,7 @@ def _never_absent_help(c: Checker, node: ast.Expr, type_: Type) -> str:
     return "remove `??`"
 
 
-def _present(type_: Type) -> Type | None:
+def _type_inside(type_: Type) -> Type | None:
     """Return the type inside an optional one; None for a type that is never absent."""
     if isinstance(type_, Nilable):
         return type_.inner
@@ -240,6 +243,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
     if source is ERRONEOUS or target is ERRONEOUS:
         return target
     if not castable(c, source, target):
+        # A Map is not cast to a struct: that needs the checks of `json::value_as`.
         structural = isinstance(c.declared(target), StructSymbol) and generic(source, "Map") is not None
         help = "use `json::value_as`, of a text `json::parse_as` or `parse_schema`" if structural else None
         return c.report("E2024", node.span, f"`{source}` cannot be cast to `{target}`", help=help)
@@ -303,7 +307,7 @@ def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
     """Return the type of `x.name` and set `node.target` to how it is read."""
     receiver = _known_receiver(c, node)
     name = node.name.text
-    type_ = _member(c, node, receiver, name)
+    type_ = _member_type(c, node, receiver, name)
     if type_ is not None and node.type_arguments is None:
         return type_
     if receiver is ERRONEOUS or receiver == NEVER:
@@ -311,7 +315,7 @@ def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
     return _unknown_field(c, node, receiver, name)
 
 
-def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
+def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
     """Return the type of a member and set `node.target`; None if the receiver has none of that name."""
     if receiver == ANY:
         node.target = FieldByName(name)
@@ -440,6 +444,7 @@ def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
     through."""
     receiver = c.infer(node.receiver)
     if receiver.is_open and open_local(node.receiver) is not None:
+        # Its parts are used now, so that they can no longer stay open.
         receiver = close(receiver)
         if node in c.written_links:
             learn(node.receiver, receiver)
@@ -456,7 +461,7 @@ def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
     if keys:
         key = c.coerce(node.index, index_type, Expected(keys[0], "E2017", "the key"))
         return ERRONEOUS if key is ERRONEOUS else keys[1]
-    result = _element(receiver, index_type, node.index)
+    result = _element_type(receiver, index_type, node.index)
     if result is None:
         return _not_indexable(c, node, receiver, index_type)
     return result
@@ -469,12 +474,12 @@ def _not_indexable(c: Checker, node: ast.Index, receiver: Type, index_type: Type
             help=f"elements are `0` to `{len(receiver.items) - 1}`",
         )
     help = "cast it: `as Int`" if index_type == FLOAT else "an index is an `Int`" if is_text(index_type) else None
-    if _element(receiver, INT, node.index) is None:
-        help = absent_help(receiver) or _stored_help(c, node, receiver)
+    if _element_type(receiver, INT, node.index) is None:
+        help = absent_help(receiver) or _method_instead_help(c, node, receiver)
     return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{index_type}`", help=help)
 
 
-def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
+def _method_instead_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
     """Return the help for values that are read by a method instead of an index: stores, memories, sets."""
     if lookup(kind_of(receiver), "get") is None:
         if is_memory(receiver):
@@ -485,7 +490,8 @@ def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
     return f"read with `{what}.get({key})`{writes}"
 
 
-def _element(receiver: Type, index_type: Type, index: ast.Expr) -> Type | None:
+def _element_type(receiver: Type, index_type: Type, index: ast.Expr) -> Type | None:
+    # A range as index gives a part of the same type.
     by_int, by_range = index_type in (INT, ANY, NEVER), index_type == RANGE
     items = generic(receiver, "Array")
     if items:
@@ -514,6 +520,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     root = root_of(node.target)
+    # A slot of a context has rules of its own: written once, or declared `mut`.
     slot = slot_in(node.target)
     if slot is None:
         require_mutable(c, node.target)
@@ -521,6 +528,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
         target = slot.target.slot.type
     else:
         refuse_change(c, slot, node.target, f"`{node.operator}`" if node.operator != "=" else "this assignment")
+    # The value is typed nevertheless, for what is wrong inside it.
     unassignable = slot is None and isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)
     if target is ERRONEOUS or unassignable:
         c.infer(node.value)
@@ -535,6 +543,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     result = operator_type(operator, target, actual)
     if result is None:
         return operand_error(c, node, operator, target, actual)
+    # `x += 0.5` would make a Float of an Int variable.
     if result not in (ANY, NEVER, target):
         return c.report(
             "E2001", node.value.span, f"expected `{target}`, found `{result}`: `{operator}` widens the value",
@@ -643,6 +652,7 @@ def _warn_copied(c: Checker, place: ast.Expr, local: Local) -> None:
     """Warn of a change of a captured variable in a task, which has its own copy (W0404, O-6.8)."""
     scope = c.function_target.scope
     while scope is not None and scope is not local.scope:
+        # Between here and the variable begins a task: it captured a copy.
         if scope.copies:
             message = f"this changes the task's copy of `{local.name}`"
             c.report("W0404", place.span, message, help="give the new value as the result of the task")
@@ -655,6 +665,7 @@ def _mutable_help(c: Checker, local: Local) -> str:
     place = local.declared_at
     if not isinstance(place, ast.BindPattern):
         return f"copy it first: `let mut {local.name} = {local.name};`"
+    # The word before the name tells which form declares it; the pattern itself does not know.
     before = c.sources[place.span.file].text[: place.span.start].rstrip()[-4:]
     if before.endswith("for"):
         return f"write `for mut {local.name} in …`"

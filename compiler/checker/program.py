@@ -163,6 +163,7 @@ def _check_connection(
 ) -> None:
     """Check one connection of the manifest; what a declaration of that name lacks is reported at the declaration."""
     where, place = f"[connections.{name}]", ("connections", name)
+    # The manifest wins over the declaration, and both over what is predeclared (O-1.2).
     known = {**PREDECLARED.get(name, {}), **(declared or {}), **fields}
     provider = known.get("provider")
     judged = sound and declared is None
@@ -230,6 +231,7 @@ def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
 def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | None:
     """Check the parsed files of a program and return the state of the check too; None if its types nest too deeply (E0114)."""
     try:
+        # Looking for near names costs most in programs with many mistakes: after a time the short help must do.
         with limited_patience():
             return on_fresh_stack(_check, project, diagnostics)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
@@ -264,16 +266,19 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
         if isinstance(symbol, PipelineSymbol):
             check_pipeline(c, symbol)
         elif isinstance(symbol, FunctionSymbol):
+            # Set by a `let` without initialiser: only then the function needs the walk of `assignment`.
             c.deferring = False
             check_function(c, symbol)
             check_fixed_slots(c, symbol.declaration.body)
             if c.deferring:
                 check_assignments(c, symbol)
+    # What follows needs every body: which functions ask the host, and which slots they change.
     check_step_functions(c)
     check_computed_bounds(c)
     check_slot_changes(c)
     check_stored_names(c, [symbol for symbol in module.symbols if isinstance(symbol, MemorySymbol)])
     check_concurrent_memories(c)
+    # Last, as the marks of reading and changing are set by all the passes before.
     warn_unused(module, diagnostics, project.sources)
     return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
 
@@ -287,6 +292,7 @@ def _declare(c: Checker, module: Module) -> None:
             declare_schema(c, symbol, symbol.declaration)
     declare_traits(c, module.symbols, module.traits, module.impls)
     declare_impls(c, module.impls)
+    # From here on all impls are known.
     check_pending_bounds(c)
     check_cycles(c, module.symbols)
     for symbol in module.symbols:
@@ -346,6 +352,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_connection(c, symbol)
             case AgentSymbol():
                 check_agent(c, symbol)
+    # Tools and servers before models, which name them, and together, since their names for models must differ.
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
     servers = [symbol for symbol in module.symbols if isinstance(symbol, McpSymbol)]
     for tool in tools:

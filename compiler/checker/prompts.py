@@ -47,16 +47,16 @@ def check_prompt(c: Checker, text: ast.Expr) -> None:
                 seen.add(c.text_values[local])
             case ast.Interpolation():
                 for part in node.parts:
-                    _hole(c, part)
+                    _check_hole(c, part)
 
 
-def _hole(c: Checker, part: ast.Expr) -> None:
+def _check_hole(c: Checker, part: ast.Expr) -> None:
     type_ = part.type
     written = c.text(part)[1:-1]
     if isinstance(type_, Nilable):
-        sent, help = "`nil`", _default(written, type_.inner)
+        sent, help = "`nil`", _default_help(written, type_.inner)
     elif inside := generic(type_, "Option"):
-        sent, help = "`Some(…)` or `None`", _default(written, inside[0])
+        sent, help = "`Some(…)` or `None`", _default_help(written, inside[0])
     elif generic(type_, "Result"):
         sent, help = "`Ok(…)` or the text of an error", f"write `${{{written}?}}`, or `match` before"
     else:
@@ -64,7 +64,7 @@ def _hole(c: Checker, part: ast.Expr) -> None:
     c.report("W0016", part.span, f"the model may read {sent} here: {c.text(part)} is `{type_}`", help=help)
 
 
-def _default(written: str, inside: Type) -> str:
+def _default_help(written: str, inside: Type) -> str:
     default = DEFAULTS.get(inside)
     if default is None:
         return "take the value out before: `match`, or `??` with a default"

@@ -47,7 +47,7 @@ def warn_foreign_error(c: Checker, span: Span, actual: Type, wanted: Type) -> No
     own = OF_TEXT if is_text(actual) else _family(actual)
     if own is None or not is_error(wanted) or _related(own, wanted):
         return
-    message = f"{_a(own)} is no `{wanted}`: `catch {wanted}` does not catch it"
+    message = f"{_with_article(own)} is no `{wanted}`: `catch {wanted}` does not catch it"
     declared = generic(c.function_target.result, "Result") if c.targets else None
     declaration = f"-> Result<{declared[0]}, Error>" if declared and declared[1] == wanted else "Error"
     c.report("W0015", span, message, help=f"declare the family of both: `{declaration}`")
@@ -67,7 +67,7 @@ def warn_never_caught(c: Checker, clause: ast.CatchClause, raised: list[Raise]) 
     if any(family is None or _related(family, caught) for family in families):
         return
     thrown = ", ".join(f"`{family}`" for family in dict.fromkeys(families))
-    message = f"nothing in this `try` throws {_a(str(caught))}: it throws {thrown}"
+    message = f"nothing in this `try` throws {_with_article(str(caught))}: it throws {thrown}"
     c.report("W0015", clause.type.span, message, help=f"catch what is thrown: `catch {families[0]}`, or all: `catch Error`")
 
 
@@ -85,7 +85,7 @@ def _related(family: str, wanted: Type) -> bool:
     return family in FAMILIES and (is_family(family, wanted.name) or is_family(wanted.name, family))
 
 
-def _a(family: str) -> str:
+def _with_article(family: str) -> str:
     return f"{'an' if family[0] in 'AEIOU' else 'a'} `{family}`"
 
 
@@ -301,30 +301,30 @@ def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
     target = Target("try")
     c.targets.append(target)
     if node.catches:
-        body_type = _body(c, node.body, expected)
+        body_type = _infer_body(c, node.body, expected)
     else:
         sides = generic(expected.type, "Result") if expected.used else None
         inner = expected.of(sides[0]) if sides else Expected(used=expected.used)
-        body_type = _body(c, node.body, inner)
+        body_type = _infer_body(c, node.body, inner)
     c.targets.pop()
     if not node.catches:
         return result(body_type, join_errors([raised.type for raised in target.raised]))
-    return _catches(c, node, target, body_type, expected)
+    return _check_catches(c, node, target, body_type, expected)
 
 
-def _body(c: Checker, body: ast.Block, expected: Expected) -> Type:
+def _infer_body(c: Checker, body: ast.Block, expected: Expected) -> Type:
     return c.infer(body, expected) if not expected.used else c.tail(body, expected)
 
 
-def _catches(c: Checker, node: ast.Try, target: Target, body_type: Type, expected: Expected) -> Type:
+def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, expected: Expected) -> Type:
     branches: list[tuple[ast.Expr, Type]] = [(node.body, body_type)]
     earlier: list[ast.CatchClause] = []
     rethrow: list[tuple[Type, Coercion]] = []
     for clause in node.catches:
-        _clause(c, clause, earlier)
+        _check_clause(c, clause, earlier)
         warn_never_caught(c, clause, target.raised)
         earlier.append(clause)
-        branches.append((clause.body, _body(c, clause.body, expected)))
+        branches.append((clause.body, _infer_body(c, clause.body, expected)))
     for raised in target.raised:
         if not any(covers(clause, raised.type) for clause in node.catches):
             if raised.by == "as" and not c.in_try:
@@ -342,7 +342,7 @@ def _catches(c: Checker, node: ast.Try, target: Target, body_type: Type, expecte
     return c.join_branches(branches)
 
 
-def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause]) -> None:
+def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause]) -> None:
     """Set the type that a clause catches and that of its name; warn of a clause that an earlier one covers (W0004)."""
     caught = None if clause.type is None else written_type(c, clause.type)
     if isinstance(caught, (Function, Union, Nilable)) and clause.type is not None:

@@ -95,7 +95,7 @@ def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementa
         if head is None or not trait.facts.implementations.has(head):
             continue
         for implementation in trait.facts.implementations.offered(head, trait.arguments):
-            bindings = _suits(implementation, type_, trait)
+            bindings = _bindings_of(implementation, type_, trait)
             if bindings is not None:
                 yield implementation, bindings
         return
@@ -109,18 +109,19 @@ def _heads(type_: Type) -> list[str | None]:
     return [kind_head(type_), *(["Error"] if is_error else [])]
 
 
-def _suits(implementation: Implementation, type_: Type, trait: Nominal) -> Matching | None:
+def _bindings_of(implementation: Implementation, type_: Type, trait: Nominal) -> Matching | None:
     bindings: Matching = {}
+    # An impl for an error family suits the families below it, which `_heads` has found by name.
     is_family = isinstance(implementation.target, Nominal) and implementation.target.kind == "error"
     if not is_family and not matched(implementation.target, type_, bindings, implementation.parameters):
         return None
     pairs = zip(implementation.arguments, trait.arguments, strict=False)
     if not all(matched(own, wanted, bindings, implementation.parameters) for own, wanted in pairs):
         return None
-    return bindings if all(_satisfied(parameter, bindings) for parameter in implementation.parameters) else None
+    return bindings if all(_bounds_hold(parameter, bindings) for parameter in implementation.parameters) else None
 
 
-def _satisfied(parameter: Nominal, bindings: Matching) -> bool:
+def _bounds_hold(parameter: Nominal, bindings: Matching) -> bool:
     type_ = bindings.get(parameter.unique_name, ANY)
     if type_ in (ANY, NEVER) or isinstance(type_, Open):
         return True
@@ -130,6 +131,7 @@ def _satisfied(parameter: Nominal, bindings: Matching) -> bool:
 def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
     """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`. A parameter stands
     for one type throughout; Any suits every part."""
+    # The first place of a parameter says what it stands for; the others must agree.
     if isinstance(pattern, Nominal) and pattern in parameters:
         known = bindings.setdefault(pattern.unique_name, type_)
         return known == type_ or ANY in (known, type_) or isinstance(known, Open)
@@ -261,6 +263,7 @@ def convert(source: Type, target: Type) -> Coercion | None | _Mismatch:
     (L-3.3)."""
     if source is target or source == target or target == ANY:
         return None
+    # A value that never comes suits every place, and so does one that was reported.
     if source == NEVER or source is ERRONEOUS or isinstance(source, Open) or isinstance(target, Open):
         return None
     if source == ANY:
@@ -288,6 +291,7 @@ def _to_nilable(source: Type, inner: Type) -> Coercion | None | _Mismatch:
     if isinstance(source, Nilable):
         return None if part_fits(source.inner, inner) else MISMATCH
     coercion = convert(source, inner)
+    # `Option<T>` to `T?` only where nil can mean nothing but None (L-3.3.14).
     inside = generic(source, "Option")
     if inside and isinstance(coercion, _Mismatch) and is_present(inner) and fits(inside[0], inner):
         return FromOption(Nilable(inner))
@@ -299,6 +303,7 @@ def _to_generic(source: Type, target: Generic) -> Coercion | None | _Mismatch:
         parts = zip(source.arguments, target.arguments, strict=False)
         if all(part_fits(a, b) for a, b in parts):
             return None
+        # The error side becomes its message only if the value side needs no conversion: there is one coercion for a place.
         if target.name == "Result" and is_error(source.arguments[1]) and target.arguments[1] == STRING:
             return ErrToMessage() if part_fits(source.arguments[0], target.arguments[0]) else MISMATCH
     if target.name != "Option":
@@ -318,7 +323,7 @@ def _same_shape(source: Type, target: Type) -> bool:
         case Union(), Simple(name="String"):
             return True
         case Union(), Union():
-            return _within(source, target)
+            return _is_subset(source, target)
         case Nominal(kind="model"), Simple(name="ModelRef"):
             return True
         case Nominal(kind="tool"), Simple(name="ToolRef"):
@@ -337,7 +342,7 @@ def _same_shape(source: Type, target: Type) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _within(source: Union, target: Union) -> bool:
+def _is_subset(source: Union, target: Union) -> bool:
     """Return whether every member of one union is in the other; cached, as unions may be long and are often compared."""
     return source.known <= target.known
 
@@ -345,6 +350,7 @@ def _within(source: Union, target: Union) -> bool:
 def _function_fits(source: Function, target: Function) -> bool:
     return (
         len(source.parameters) == len(target.parameters)
+        # Parameters are contravariant; a result that nobody uses may be of any type.
         and all(fits(b, a) for a, b in zip(source.parameters, target.parameters, strict=True))
         and (target.result == NIL or fits(source.result, target.result))
     )
@@ -377,6 +383,7 @@ def join(a: Type, b: Type) -> Type | None:
         return b
     if ANY in (a, b):
         return ANY
+    # Int and Float join to Float before the shapes are compared, as neither fits the other without conversion.
     if a in NUMBERS and b in NUMBERS:
         return FLOAT
     if a == NIL or b == NIL or isinstance(a, Nilable) or isinstance(b, Nilable):
@@ -385,6 +392,7 @@ def join(a: Type, b: Type) -> Type | None:
 
 
 def _join_nilable(a: Type, b: Type) -> Type | None:
+    # Nil joins with every T to `T?`, so it counts as `never` inside.
     inner_a = a.inner if isinstance(a, Nilable) else NEVER if a == NIL else a
     inner_b = b.inner if isinstance(b, Nilable) else NEVER if b == NIL else b
     inner = join(inner_a, inner_b)
@@ -422,6 +430,7 @@ def _join_parts(a: tuple[Type, ...], b: tuple[Type, ...]) -> tuple[Type, ...] | 
     parts = []
     for x, y in zip(a, b, strict=True):
         part = join(x, y)
+        # A join of parts needs no conversion of the whole: its elements cannot be converted one by one.
         if part is None or not (part_fits(x, part) and part_fits(y, part)):
             return None
         parts.append(part)
@@ -492,6 +501,7 @@ def filled(known: Type, use: Type) -> Type:
         return known
     if isinstance(known, Open):
         return use
+    # A use may be wrapped: `T?` and `Option<T>` say T.
     while isinstance(use, Nilable) or (generic(use, "Option") and not generic(known, "Option")):
         use = use.inner if isinstance(use, Nilable) else use.arguments[0]  # type: ignore[attr-defined]
     if generic(known, "Option") and not generic(use, "Option") and use not in (ANY, NIL):

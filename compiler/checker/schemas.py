@@ -40,12 +40,12 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             continue
         seen[name] = field.name.span
         own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
-        _describe(c, symbol, field, own)
-        symbol.fields.append(_field(c, symbol, field))
+        _read_decorators(c, symbol, field, own)
+        symbol.fields.append(_declare_field(c, symbol, field))
     check_old_names(c, "field", symbol.name, [(field.name, symbol.was.get(field.name.text)) for field in fields])
 
 
-def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: list[ast.Decorator]) -> None:
+def _read_decorators(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: list[ast.Decorator]) -> None:
     """Set the description of a field, `@describe("text")` or else the doc comment (O-2.13), and its earlier name."""
     checked = dict(check_decorators(c, decorators, "schema field"))
     text = checked.get("describe", {}).get("text") or field.doc
@@ -56,7 +56,7 @@ def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: li
         symbol.was[field.name.text] = was
 
 
-def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
+def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
     """Return name, type, default and whether the field may be left out; one that may be absent holds an Option (O-2.2,
     O-2.15)."""
     written = written_type(c, field.type)

@@ -147,11 +147,13 @@ def unify(formal: Type, actual: Type, bindings: Bindings, hints: Bindings | None
     match formal:
         case Parameter():
             _bind(formal.name, actual, bindings, hints or {})
+        # Any says nothing about its parts: every parameter inside is Any.
         case _ if actual == ANY:
             for part in _parts(formal):
                 unify(part, ANY, bindings, hints)
         case Nilable():
             unify(formal.inner, actual.inner if isinstance(actual, Nilable) else actual, bindings, hints)
+        # A value of a type that implements the trait binds the arguments of the trait through its impl.
         case Nominal(kind="trait") if not (isinstance(actual, Nominal) and actual.bare == formal.bare):
             _unify_through_impl(formal, actual, bindings, hints)
         case Nominal() if isinstance(actual, Nominal) and actual.bare != formal.bare:
@@ -174,12 +176,14 @@ def _unify_through_impl(formal: Nominal, actual: Type, bindings: Bindings, hints
 
 
 def _bind(name: str, actual: Type, bindings: Bindings, hints: Bindings) -> None:
+    # The first argument that says something decides; `[]` and `None` say nothing.
     if name in bindings or isinstance(actual, Open):
         return
     hint = hints.get(name)
     if hint is not None and convert(actual, hint) is not MISMATCH:
         bindings[name] = hint
     elif is_complete(actual):
+        # An argument that never comes must not make the result `never`.
         bindings[name] = ANY if actual == NEVER else actual
 
 

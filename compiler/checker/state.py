@@ -61,6 +61,7 @@ class ModuleMap:
     def at(self, place: Span) -> ModuleSymbol:
         """Return the innermost module around a place."""
         borders = self.borders[place.file]
+        # Borders are sorted by offset, as the items of a file are.
         before = bisect_right(borders, place.start, key=lambda border: border[0])
         inner = borders[before - 1][1] if before else None
         return inner or self.files[place.file]
@@ -79,6 +80,7 @@ def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> fro
     home = symbol.home
     if home is None or isinstance(symbol.declaration, ast.Schema):
         return frozenset()
+    # Cached: a struct may have thousands of uses, and each asks.
     hidden = modules.hidden.get(symbol)
     if hidden is None:
         hidden = modules.hidden[symbol] = frozenset([field.name.text for field in symbol.declaration.fields if not field.public])
@@ -271,6 +273,7 @@ class Checker:
         """Return the type of an expression and set `node.type`. `expected` guides literals, constructors, closures and tails,
         but nothing is converted. The first call decides: later ones return the same type, whatever they expect."""
         if node.type is None:
+            # An operand of `spawn` belongs to the code around its task.
             if self.outside and node in self.outside:
                 return self._infer_outside(node, expected)
             if type(node) in SPINES:
@@ -307,6 +310,7 @@ class Checker:
             if isinstance(at, ast.MethodCall) and at.name.text in self.mutating:
                 self.note_written_place(at.receiver)
             below = getattr(at, SPINES[type(at)])
+            # The first left side of a pipe is an argument of a call, typed there against its parameter.
             if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
                 break
             at = below
@@ -333,6 +337,7 @@ class Checker:
         """Set `node.coercion` to what converts a value of type `actual` to the expected type, or report the mismatch. Return
         the type the value then has; an open side of a variable's type is learned on the way (L-3.2.8)."""
         wanted = expected.type
+        # What was reported must not be reported again as a mismatch.
         if wanted is None or actual is ERRONEOUS:
             return actual
         coercion = convert(actual, wanted)
@@ -343,6 +348,7 @@ class Checker:
             learn(node, wanted)
         self.note_message(node.span, actual, coercion)
         node.coercion = coercion
+        # The same object needs no lint, and most values have exactly the type that is expected.
         if actual is not wanted:
             for lint in self.lints:
                 lint(self, node, actual, wanted)
@@ -417,6 +423,7 @@ class Checker:
         """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
         `note` describes."""
         related = () if first is None else (Related(first, note),)
+        # Warnings do not count: what is only warned of can be compiled.
         self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
@@ -487,6 +494,7 @@ class Checker:
     def declared(self, type_: Type) -> StructSymbol | EnumSymbol | None:
         """Return the struct, schema or enum that a type names; None for every other type."""
         symbol = self.nominals.get(type_.unique_name) if isinstance(type_, Nominal) else None
+        # Another kind of type may have the same name: compare the types too.
         return symbol if symbol is not None and bare(symbol.type) == bare(type_) else None
 
 

@@ -182,7 +182,7 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
         if decorator.name.text != "param":
             check_decorators(c, [decorator], "parameter")
             continue
-        described = _param(c, decorator, name)
+        described = _read_param(c, decorator, name)
         if described is None:
             continue
         name, text = described
@@ -205,7 +205,7 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
     return texts
 
 
-def _param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
+def _read_param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
     """Return the name and the text of one `@param`; `name` is that of the parameter it stands before. None after a report
     (E4009)."""
     values = [a.value for a in decorator.arguments if a.name is None]
@@ -472,25 +472,25 @@ def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
         declared = written_type(c, node.type)
         if declared != LEDGER and declared is not ERRONEOUS:
             c.report("E2001", node.type.span, f"expected `Ledger`, found `{declared}`", help=LEDGER_FORM)
-        _constructor(c, node.value, "Ledger", LEDGER_FORM)
+        _check_constructor(c, node.value, "Ledger", LEDGER_FORM)
         return
-    value = _inner(node.value)
+    value = _ungrouped(node.value)
     if isinstance(value, ast.MethodCall) and value.name.text == "with_persistence":
-        _constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
-        symbol.path = _path(c, value)
-        _storable(c, node, symbol.type)
+        _check_constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
+        symbol.path = _persistence_path(c, value)
+        _check_storable(c, node, symbol.type)
     else:
-        _constructor(c, value, "HashMap", HASHMAP_FORM)
+        _check_constructor(c, value, "HashMap", HASHMAP_FORM)
 
 
-def _inner(node: ast.Expr) -> ast.Expr:
+def _ungrouped(node: ast.Expr) -> ast.Expr:
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     return node
 
 
-def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
-    node = _inner(node)
+def _check_constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
+    node = _ungrouped(node)
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr):
         binding = node.callee.binding
         if isinstance(binding, BuiltinSymbol) and binding.name in (f"{owner}::new", f"{owner}Ref::new"):
@@ -503,7 +503,7 @@ def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
     c.report("E4004", node.span, f"a {owner.lower()} begins with `{owner}::new()`", help=form)
 
 
-def _path(c: Checker, call: ast.MethodCall) -> str | None:
+def _persistence_path(c: Checker, call: ast.MethodCall) -> str | None:
     """Return the path of `with_persistence`, a constant String, so that permissions can be told without a run (O-10.21); None
     after a report."""
     if len(call.arguments) != 1 or call.arguments[0].name is not None:
@@ -518,7 +518,7 @@ def _path(c: Checker, call: ast.MethodCall) -> str | None:
     return path if isinstance(path, str) else None
 
 
-def _storable(c: Checker, node: ast.Store, type_: Type) -> None:
+def _check_storable(c: Checker, node: ast.Store, type_: Type) -> None:
     """Report a hashmap with a file whose keys or values JSON cannot hold (E4004, E4020, O-5.12)."""
     entry = generic(type_, "HashMap")
     if entry is None:
@@ -628,10 +628,10 @@ def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
     part = by_name.get("expect_fail", {}).get("part")
     symbol.test = TestInfo(description, "expect_fail" in by_name, None if part is None else str(part))
     if isinstance(written, ast.Expr):
-        symbol.test.cases = list(_cases(c, symbol, written))
+        symbol.test.cases = list(_read_cases(c, symbol, written))
 
 
-def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tuple[str, list[ast.Expr]]]:
+def _read_cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tuple[str, list[ast.Expr]]]:
     """Yield of each case its text and its arguments; E4009 for what is no list of them, E4070 without parameters (O-8.26)."""
     parameters = symbol.declaration.parameters
     if not isinstance(written, ast.ArrayExpr) or not written.items:
@@ -645,21 +645,21 @@ def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tu
     for item in written.items:
         arguments = item.items if isinstance(item, ast.TupleExpr) and len(parameters) > 1 else [item]
         if len(arguments) != len(parameters):
-            message = f"the case has {_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
+            message = f"the case has {_count_of_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
             help = "write `(" + ", ".join(parameter.name.text for parameter in parameters) + ")`"
             c.report("E4009", item.span, message, help=help)
             continue
         for parameter, type_, argument in zip(parameters, symbol.parameters, arguments, strict=True):
             at_module_level(c, argument, Expected(type_, "E2009", f"`{parameter.name.text}`"))
             folded(c, argument, "E4009")
-        yield _text(c, item), arguments
+        yield _text_of_case(c, item), arguments
 
 
-def _values(count: int) -> str:
+def _count_of_values(count: int) -> str:
     return "1 value" if count == 1 else f"{count} values"
 
 
-def _text(c: Checker, item: ast.Expr) -> str:
+def _text_of_case(c: Checker, item: ast.Expr) -> str:
     """Return a case as it is written, on one line."""
     source = c.sources[item.span.file].text
     return " ".join(source[item.span.start : item.span.end].split())
@@ -694,7 +694,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
             check_free_answer(c, entry.value, ANY)
         return
     for entry in node.config:
-        _entry(c, f"mock `{name}`", entry, fields)
+        _check_entry(c, f"mock `{name}`", entry, fields)
         check_script(c, entry.key.text, entry.value)
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
     if len(answers) > 1:
@@ -708,7 +708,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
         c.report("E4002", node.name.span, f"mock `{name}` says nothing", help=help)
 
 
-def _entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
+def _check_entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
     key = entry.key.text
     if key not in fields:
         unknown_key(c, owner, entry.key, fields)

@@ -48,9 +48,10 @@ def require_bounds(
     for parameter, type_ in pairs:
         for bound in parameter.facts.bounds:
             wanted = replaced_in(bound, bindings)
+            # An open type is checked where it is bound.
             if type_ not in (ANY, NEVER) and is_complete(type_) and not implements(type_, wanted):
                 message = f"`{type_}` does not implement `{wanted}`, which `{parameter}` of `{owner}` asks for"
-                c.report("E2026", span, message, help=_help(type_, wanted))
+                c.report("E2026", span, message, help=_bound_help(type_, wanted))
 
 
 def check_pending_bounds(c: Checker) -> None:
@@ -66,7 +67,7 @@ def own(parameter: TypeParameterSymbol) -> Nominal:
     return parameter.type
 
 
-def _help(type_: Type, bound: Nominal) -> str:
+def _bound_help(type_: Type, bound: Nominal) -> str:
     if isinstance(type_, Nominal) and type_.kind == "parameter":
         return f"declare `<{type_}: {bound}>`"
     return f"write `impl {bound} for {type_} {{ … }}`"
@@ -139,7 +140,7 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
         return _memory_of(c, node, node.arguments)
     arguments = [written_type(c, argument) for argument in node.arguments or ()]
     if node.path[0].text == "Self" and len(node.path) == 1 and c.self_type is not None:
-        return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
+        return c.self_type if _check_count(c, node, "Self", 0, arguments) else ERRONEOUS
     match node.binding:
         case None:
             return ERRONEOUS
@@ -148,9 +149,9 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
         case BuiltinSymbol(name=name):
             return _builtin(c, node, name, arguments)
         case ErrorFamilySymbol(name=name):
-            return types.error(name) if _counted(c, node, name, 0, arguments) else ERRONEOUS
+            return types.error(name) if _check_count(c, node, name, 0, arguments) else ERRONEOUS
         case TypeParameterSymbol():
-            return node.binding.type if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
+            return node.binding.type if _check_count(c, node, node.binding.name, 0, arguments) else ERRONEOUS
         case ContextSymbol(name=name):
             help = f"a memory with its slots is a `Memory<{name}>`"
             return c.report("E1002", node.span, f"the context `{name}` is no type of values", help=help)
@@ -158,10 +159,10 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return _alias(c, node, node.binding, arguments)
         case StructSymbol() | EnumSymbol() | TraitSymbol():
             symbol = node.binding
-            if not _counted(c, node, symbol.name, len(symbol.type_parameters), arguments):
+            if not _check_count(c, node, symbol.name, len(symbol.type_parameters), arguments):
                 return ERRONEOUS
             require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
-            return _of(symbol.type, arguments)
+            return _with_arguments(symbol.type, arguments)
     return ERRONEOUS
 
 
@@ -179,21 +180,23 @@ def _memory_of(c: Checker, node: ast.NamedType, arguments: list[ast.TypeExpr]) -
     return c.report("E4508", arguments[0].span, f"`{type_}` is no context", help=help)
 
 
-def _of(type_: Type, arguments: list[Type]) -> Type:
+def _with_arguments(type_: Type, arguments: list[Type]) -> Type:
     return type_.of(tuple(arguments)) if isinstance(type_, types.Nominal) and arguments else type_
 
 
 def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list[Type]) -> Type:
     names = [parameter.name for parameter in symbol.type_parameters]
-    if not _counted(c, node, symbol.name, len(names), arguments):
+    if not _check_count(c, node, symbol.name, len(names), arguments):
         return ERRONEOUS
     require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
     target = alias_type(c, symbol)
+    # The alias is a template: its type parameters are opened, then replaced by the arguments.
     return substitute(opened(target, names), dict(zip(names, arguments, strict=True))) if names else target
 
 
 def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
     """Return the type behind an alias, resolved once; a circle of aliases is reported (E2040, L-3.1.15)."""
+    # An alias that is entered without type is being resolved further up: a circle.
     if symbol in c.aliases:
         type_ = c.aliases[symbol]
         if type_ is None:
@@ -206,24 +209,24 @@ def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
     return symbol.type
 
 
-def _counted(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments: list[Type]) -> bool:
+def _check_count(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments: list[Type]) -> bool:
     """Return whether there are as many type arguments as declared; E2028 else (L-3.1.22)."""
     if len(arguments) == wanted:
         return True
     plural = "" if wanted == 1 else "s"
     message = f"`{name}` takes {wanted} type argument{plural}, {len(arguments)} given"
-    c.report("E2028", node.span, message, help=_counted_help(name))
+    c.report("E2028", node.span, message, help=_count_help(name))
     return False
 
 
-def _counted_help(name: str) -> str | None:
+def _count_help(name: str) -> str | None:
     written = {"Array": "Array<T>", "Map": "Map<K, V>", "Option": "Option<T>", "Result": "Result<T, E>"}.get(name)
     return f"write `{written}`" if written else None
 
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
     wanted = TYPES.get(name, LIBRARY_TYPES.get(name))
-    if wanted is None or not _counted(c, node, name, wanted, arguments):
+    if wanted is None or not _check_count(c, node, name, wanted, arguments):
         return ERRONEOUS
     if name in SPELLINGS:
         return SPELLINGS[name]
@@ -302,6 +305,7 @@ class Instance:
                 "E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(arguments)} given",
                 help=f"write `{self.name}<{', '.join(names)}>`",
             )
+            # Bound all the same, so that nothing more is reported about them.
             self.bindings.update(dict.fromkeys(names, ERRONEOUS))
             return
         self.bindings.update(zip(names, arguments, strict=True))
@@ -342,6 +346,7 @@ class Instance:
         for name in self.names:
             if name not in self.bindings:
                 self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)
+                # Bound all the same: one report is enough.
                 self.bindings[name] = ERRONEOUS
 
     def require_bounds(self, span: Span) -> None:
@@ -380,6 +385,7 @@ def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, in
         return  # a default: the type it is called for is that of the impl
     wanted = target.arguments if isinstance(target, (Nominal, Generic)) else ()
     if len(arguments) != len(wanted):
+        # Only to report the number: the names of the target's arguments mean nothing to a reader.
         instance.explicit(["_"] * len(wanted), arguments, node.span)
         return
     for formal, type_ in zip(wanted, arguments, strict=True):

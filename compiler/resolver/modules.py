@@ -47,7 +47,7 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
         return ErroneousSymbol(name)
     module = file_module(r, file, name, r.at)
     if r.at.is_inside(module):
-        circle = " -> ".join([str(module), *(str(m) for m in _down_to(r.at, module)), str(module)])
+        circle = " -> ".join([str(module), *(str(m) for m in _modules_between(r.at, module)), str(module)])
         r.report(
             "E1007", item.name.span, f"the modules declare each other in a circle: `{circle}`",
             help="remove one of the `mod` lines",
@@ -63,7 +63,7 @@ def _no_file(r: Resolver, name: ast.Ident) -> None:
         r.report("E1004", name.span, message, help=f"tried `{first}` and `{second}`")
 
 
-def _down_to(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:
+def _modules_between(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:
     chain: list[ModuleSymbol] = []
     while module is not top and module.home is not None:
         chain.insert(0, module)
@@ -76,7 +76,7 @@ def _down_to(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:
 
 def declare_imports(r: Resolver, item: ast.Use) -> None:
     """Add the imports of one `use` to the present scope; none is looked up yet."""
-    for path, tree in _leaves([], item.tree):
+    for path, tree in _paths_of([], item.tree):
         name = tree.alias or path[-1]
         if tree.glob:
             name = ast.Ident(span=item.tree.span, text="*")
@@ -88,12 +88,12 @@ def declare_imports(r: Resolver, item: ast.Use) -> None:
             r.scope.imports.setdefault(name.text, import_)
 
 
-def _leaves(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list[ast.Ident], ast.UseTree]]:
+def _paths_of(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list[ast.Ident], ast.UseTree]]:
     """Yield each tree of a group with its whole path; `self` in a group is the path before the group (L-8.2)."""
     path = [*prefix, *tree.path]
     if tree.group is not None:
         for part in tree.group:
-            yield from _leaves(path, part)
+            yield from _paths_of(path, part)
         return
     if prefix and len(tree.path) == 1 and tree.path[0].text == "self":
         path = prefix
