@@ -231,6 +231,7 @@ class Implementations:
         """Append an impl; `head` is what is left of its target at run time (`relations.kind_head`)."""
         self.numbers[implementation] = len(self.every)
         self.every.append(implementation)
+        # An argument without form fits every type, so that it cannot be part of the key.
         forms = [form(argument, implementation.parameters) for argument in implementation.arguments]
         fixed = tuple([position for position, one in enumerate(forms) if one is not None])
         for key in (head, None):
@@ -243,6 +244,7 @@ class Implementations:
         forms = [form(argument, free) for argument in arguments]
         groups: list[list[Implementation]] = []
         for fixed, by_forms in self._index.get(head, {}).items():
+            # Where the sought type has no form either, every impl of the group may suit.
             wanted = tuple([forms[position] if position < len(forms) else None for position in fixed])
             groups += by_forms.values() if None in wanted else [by_forms.get(wanted, [])]
         candidates = [implementation for group in groups for implementation in group]

@@ -64,6 +64,7 @@ class Walk:
 
     def _visit(self, node: ast.Node) -> None:
         chain: list[ast.Node] = []
+        # Left-deep chains are walked in a loop, as in `Checker.infer`.
         while type(node) in SPINES:
             chain.append(node)
             node = getattr(node, SPINES[type(node)])
@@ -146,6 +147,7 @@ class Walk:
             self.visit(node.value)
             return
         self.visit(node.value)
+        # A closure may run several times: each assignment in it may be a second one.
         again = (local in self.flow.maybe or self.closures) and not self.flow.dead
         if again and not local.mutable:
             self.report("E2038", local, node, f"`{local.name}` may be assigned already", f"declare it `let mut {local.name}: …;`")
@@ -257,6 +259,7 @@ class Walk:
             body()
             self.silent -= not last
             breaks = self.breaks.pop()
+            # What holds at the head of the next round: at first entry, at the end of the body, or at `continue`.
             again = merge([before, self.flow, *self.continues.pop()])
             self.labels.pop()
             if not last:

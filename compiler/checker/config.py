@@ -61,6 +61,7 @@ def check_fields(
     duplicates(c, owner, [entry.key for entry in entries])
     for entry in entries:
         name = entry.key.text
+        # It stands twice, which `duplicates` has reported.
         if name in into:
             continue
         if name in own:
@@ -118,6 +119,7 @@ def is_data(known: object) -> bool:
 
 def quiet_fold(c: Checker, value: ast.Expr) -> object:
     """Return a value if it is constant, else UNKNOWN, without a report."""
+    # Folding reports what is not constant: here that is no mistake.
     diagnostics, errors, c.diagnostics = c.diagnostics, c.error_count, Diagnostics()
     known = folded(c, value, "E4004")
     c.diagnostics, c.error_count = diagnostics, errors

@@ -164,6 +164,7 @@ def size_of(value: object, most: int) -> int:
                     inside.extend(at.values)
                 case vm.Some() | vm.Ok() | vm.Err():
                     inside.append(at.value)
+            # Stop before a level is visited that alone is too large.
             if size + len(inside) > most:
                 return most + 1
         level = inside
@@ -190,6 +191,7 @@ def _coerced(node: ast.Expr, value: Any) -> Any:
         return vm.NONE if value is None else vm.Some(float(value) if isinstance(node.coercion.inner, ToFloat) else value)
     if isinstance(node.coercion, FromOption):
         return None if value is vm.NONE else value.value
+    # Other coercions make values that no constant can be: prompts, errors.
     if node.coercion is not None and not isinstance(node.coercion, CheckAny):
         raise NotConstant(node)
     return value
@@ -303,6 +305,7 @@ def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any, look
         _check_length(node, sum([len(operand) for operand in operands if type(operand) is str]))
     for operand in operands:
         if type(operand) is str:
+            # Strings are copied quickly: 256 characters count as one value.
             lookup.spend(node, len(operand) >> 8)
         elif type(operand) not in _NUMBERS:
             lookup.charge(node, operand)

@@ -124,6 +124,7 @@ class Reading:
         if type_ == NIL:
             return [_NIL]
         if isinstance(type_, Nilable):
+            # `T?` has the constructors of T and nil.
             inside = self.heads(type_.inner)
             return None if inside is None else [_NIL, *inside.all]
         if isinstance(type_, Union):
@@ -209,6 +210,7 @@ def covers(own: object, other: object) -> bool:
     if own == other:
         return True
     match own, other:
+        # A family without variant covers its variants and the families below it.
         case ("error", str(a), None), ("error", str(b), _):
             return is_family(b, a)
         case ("range", start, end, inclusive), ("literal", type() as kind, value) if kind in (int, float):
@@ -241,6 +243,7 @@ def head_name(pattern: ast.Pattern) -> object | None:
 
 def _constant_name(symbol: ConstSymbol) -> object:
     value = symbol.value
+    # A constant of a simple type is the literal; of others the symbol tells it apart.
     return ("literal", type(value), value) if isinstance(value, (str, int, float, bool)) else ("constant", id(symbol))
 
 

@@ -48,11 +48,13 @@ def check_old_names(c: Checker, what: str, owner: str, named: Sequence[tuple[ast
         elif was in claimed:
             message = f"two {what}s of `{owner}` claim what is stored as `{was}`"
             c.report("E4517", name.span, message, first=claimed[was], help="remove one `@was`")
+        # The first claim counts, for the next message.
         claimed.setdefault(was, name.span)
 
 
 def check_stored_names(c: Checker, memories: Sequence[MemorySymbol]) -> None:
     """Report stored names that two memories claim (E4516): what is stored under one name belongs to one memory."""
+    # Views store nothing, and a memory with `was` has given up its own old name.
     own = {symbol.name: symbol for symbol in memories if symbol.of is None and symbol.stored_as is None}
     claimed: dict[str, MemorySymbol] = {}
     for symbol in memories:
@@ -191,6 +193,7 @@ def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     slots = slots_of(c, type_)
     ref.found = (slots or {}).get(ref.slot.text)
     if ref.found is not None:
+        # An Option also for `needs`: a later `forget` may take the value away again.
         ref.local.type = option(ref.found.type)
         return
     if type_ is ERRONEOUS:
@@ -211,6 +214,7 @@ def _memory_type_of(binding: Symbol | None) -> Type | None:
 
 
 def _check_needs(c: Checker, symbol: FunctionSymbol, clause: ast.Clause) -> None:
+    # `main` and tests take every error.
     if c.function_target.accepts_all:
         return
     if generic(symbol.result, "Result"):
@@ -251,6 +255,7 @@ def _check_block(c: Checker, block: ast.Block) -> None:
     written: dict[tuple[object, str], ast.Assign] = {}
     for statement in block.children():
         assigned = _fixed_slot_assignment(statement)
+        # A value that may be gone can be assigned again.
         if _may_forget(statement):
             written.clear()
         if assigned is None:

@@ -55,6 +55,7 @@ def block(c: Checker, node: ast.Block, expected: Expected) -> Type:
     for statement in node.statements:
         if diverged and not warned and not isinstance(statement, (ast.EmptyStmt, ast.ItemStmt)):
             warned = warn_unreachable(c, statement.span)
+        # The rest is checked too: its mistakes are mistakes, though it never runs.
         diverged = _statement(c, statement) or diverged
     if node.result is None:
         return NEVER if diverged else NIL
@@ -116,6 +117,7 @@ def _let(c: Checker, node: ast.Let) -> bool:
                 "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
                 help=f"write `let {_name_of(node.pattern)}: T;`",
             )  # fmt: skip
+        # From here on the function needs the walk of `assignment`.
         c.deferring = True
         bind_irrefutable(c, node.pattern, annotated or ERRONEOUS)
         return False
@@ -209,6 +211,7 @@ def _described(pattern: ast.Pattern) -> str:
 def condition(c: Checker, node: ast.Expr) -> None:
     """Check a condition: a Bool, or Any, which is checked at run time (E2003, L-3.6.13)."""
     bool_ = Expected(BOOL, "E2003")
+    # `if (await emit(…))?`: the answer of the host has to be a Bool.
     asks = isinstance(node, ast.Propagate) and answer_in(node.operand, bool_).type is not None
     actual = c.infer(node, bool_ if asks else FREE)
     if actual not in (BOOL, ANY, NEVER):
@@ -231,6 +234,7 @@ def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
     if at is not None:
         branches.append((at, tail(c, at, expected)))
     type_ = _without_else(c, chain, branches, expected) if at is None else _join_arms(c, branches, expected)
+    # The inner links are expressions too: codegen asks their types.
     for link in chain[1:]:
         link.type = type_
     return type_
@@ -260,6 +264,7 @@ def _without_else(
     if not expected.used:
         return NIL
     wanted = expected.type
+    # At the end of a body the better message is that a path gives no value.
     if expected.code == "E2023" and wanted is not None and convert(NIL, wanted) is MISMATCH:
         return c.missing_value(chain[0], wanted)
     for node, type_ in branches:
@@ -282,10 +287,12 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
         sound = sound and c.error_count == errors
         if arm.guard is not None:
             condition(c, arm.guard)
+        # The arms behind `nil` see the value without it, so that `v => …` binds a T.
         elif isinstance(remaining, Nilable) and matches_nil_only(arm.pattern):
             remaining = remaining.inner
         branches.append((arm.body, tail(c, arm.body, expected)))
     if sound:
+        # Patterns with errors say nothing about what is covered.
         check_arms(c, node, subject)
     return NEVER if subject == NEVER else _join_arms(c, branches, expected)
 
@@ -347,12 +354,14 @@ def _repeat(c: Checker, node: ast.For | ast.While | ast.Loop, kind: str, body: a
 
 def _loop_value(c: Checker, node: ast.Expr, frame: LoopFrame) -> Type:
     """Return the type of a loop: `loop` has the value of its breaks; `for` and `while` have it or nil (L-5.7.2)."""
+    # Only `return`, `throw` or a panic ends it.
     if frame.kind == "loop" and not frame.breaks:
         return NEVER
     types = [type_ for _, type_ in frame.breaks]
     valued = [(value, type_) for value, type_ in frame.breaks if value is not None]
     joined = join_all(types if frame.kind == "loop" else [NIL, *types])
     if joined is None:
+        # The last `break` is the one reported: the ones before agreed until then.
         wanted = join_all([type_ for _, type_ in valued[:-1]]) or ANY
         return c.report(
             "E2021", valued[-1][0].span if valued else node.span,
@@ -392,6 +401,7 @@ def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> Loop
         if barrier is not None:
             _report_leaving_task(c, word, span, barrier)
         return frame if barrier is None else None
+    # Without a label the innermost frame counts, be it a loop or a task.
     barrier = c.loops[-1] if c.loops and c.loops[-1].kind in TASKS else None
     if barrier is not None and (barrier.kind == "parallel" or any(f.kind not in TASKS for f in c.loops)):
         _report_leaving_task(c, word, span, barrier)

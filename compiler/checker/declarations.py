@@ -86,6 +86,7 @@ def in_order(all: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
                 done.add(at)
                 if at not in circular:
                     order.append(at)
+                # Whatever leads into a circle cannot be ordered either.
                 elif path:
                     circular.add(next(reversed(path)))
             elif below in path or below in circular:
@@ -102,6 +103,7 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
     any alias."""
     for symbol in symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)) and symbol.type_parameters and isinstance(symbol.type, Nominal):
+            # Inside its declaration a generic type has its own parameters as arguments.
             symbol.type = symbol.type.of(tuple(parameter.type for parameter in symbol.type_parameters))
     for alias in in_order([symbol for symbol in symbols if isinstance(symbol, AliasSymbol)], _aliases_in):
         alias_type(c, alias)
@@ -164,6 +166,7 @@ def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
     done: set[StructSymbol] = set()
     for symbol in structs:
         for circle in _circles(c, symbol, done):
+            # A circle is told from the struct that stands first in the source, however the walk met it.
             first = min(circle, key=lambda s: s.declaration.span.start)
             at = circle.index(first)
             members = [s.name for s in [*circle[at:], *circle[:at], first]]
@@ -224,6 +227,7 @@ def check_defaults(c: Checker, symbol: StructSymbol | VariantSymbol) -> None:
 
 def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
     """Type and convert an expression outside every function, where nothing can be thrown or returned; return its type."""
+    # A target of its own kind: `?`, `throw` and `return` are reported there (E3012).
     c.targets.append(Target("none", result=ERRONEOUS))
     type_ = c.value(node, expected)
     c.targets.pop()
@@ -269,6 +273,7 @@ class _Values:
         reported (E2032)."""
         c = self.checker
         state = c.constants.get(symbol)
+        # `in_order` puts circles last, so that only real circles come here.
         if state == "busy":
             c.report("E2032", place.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
             raise NotConstant(place)
@@ -309,6 +314,7 @@ def constant_value(c: Checker, node: ast.Expr) -> object:
 
 def folded(c: Checker, node: ast.Expr, code: str) -> object:
     """Return the value of a constant expression; FAILED after a report with `code`, or E2033 for one that would panic."""
+    # If folding has reported something itself, `code` would repeat it.
     before = len(c.diagnostics.found)
     values = _Values(c)
     try:
@@ -345,6 +351,7 @@ def declare_traits(c: Checker, symbols: Iterable[Symbol], traits: Sequence[Trait
     for trait in traits:
         assert isinstance(trait.type, Nominal)
         trait.type = trait.type.of(tuple(parameter.type for parameter in trait.type_parameters))
+        # Inside the trait, `Self` is any type that implements it.
         own(trait.self_parameter).facts.bounds = (trait.type,)
         for name, method in trait.methods.items():
             c.traits.setdefault(name, []).append(trait)
@@ -401,6 +408,7 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         span = c.implementations[first].declaration.span
         c.report("E2030", node.target.span, what, help="remove one of them", first=span)
         return
+    # From here on `relations.implements` finds it.
     trait.facts.implementations.add(implementation, head)
     c.implementations[implementation] = impl
     c.implementation_of[impl] = implementation
@@ -485,6 +493,7 @@ def _check_method(c: Checker, impl: ImplSymbol, trait: TraitSymbol, method: Func
         help = f"move it to `impl {impl.name} {{ … }}`"
         c.report("E2025", name.span, f"trait `{trait.name}` has no method `{method.name}`", help=help)
         return
+    # Type parameters of the two methods correspond by position, whatever they are called.
     pairs = zip(wanted.type_parameters, method.type_parameters, strict=False)
     renamed = {own(of_trait).unique_name: of_impl.type for of_trait, of_impl in pairs}
     if not _same_signature(wanted, method, {**bindings, **renamed}):
@@ -540,6 +549,7 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
                 _check_model_method(c, method)
             _add_method(c, c.methods.setdefault(head or "", {}), method, impl)
     changing = {name for known in c.methods.values() for name, method in known.items() if method.changes_self}
+    # The checker has to know before any body which names of methods may write their receiver.
     c.mutating |= changing
 
 
@@ -581,6 +591,7 @@ def _check_hook(c: Checker, method: FunctionSymbol) -> None:
     node = method.declaration
     wanted = HOOKS[method.name]
     types = [p.type for p in node.parameters if not p.is_self]
+    # Compared by name, before types are known: impls are declared before signatures.
     written = [_plain_name(t) for t in [*types, node.result]]
     if written != [name for _, name in wanted] or not method.takes_self or method.changes_self or node.type_parameters:
         *parameters, (_, result) = wanted

@@ -37,6 +37,7 @@ def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
         if parameter.default is None and optional is not None:
             message = f"`{parameter.name.text}` has no default but follows `{optional.name.text}`, which has one"
             c.report("E2008", parameter.name.span, message, help="put required parameters first")
+        # The first optional one is kept, which the message names.
         optional = parameter if parameter.default is not None else optional
     if symbol.name == "main" and symbol.owner is None and node.scope is not None:
         _check_main(c, symbol)
@@ -68,6 +69,7 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     if scope is None or node.body is None:
         return
     accepts_all = symbol.result == NIL and (symbol is c.main or symbol.is_test)  # L-3.12.5
+    # The host starts these, so that `await` may stand in them without `async`.
     asynchronous = node.is_async or symbol.tool is not None or symbol is c.main or symbol.is_test
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
     with in_impl(c, symbol):
@@ -97,6 +99,7 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
 def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
     """Check a body whose result is known: its tail is converted to it, or discarded where the result is Nil (L-3.8.4). `place`
     is where a missing value is reported (E2022)."""
+    # A body of a function without result gives nothing: its last value is thrown away, as after `;`.
     if wanted == NIL:
         c.infer(node, DISCARD)
         return NIL
@@ -115,6 +118,7 @@ def record_scope(target: Target) -> None:
         return
     scope.result = target.result
     scope.returns_option = target.fails_with is None and generic(target.result, "Option") is not None
+    # Codegen wraps and unwraps by these marks, without asking types again.
     fallible = target.accepts_all or target.fails_with is not None or generic(target.result, "Result") is not None
     scope.propagates = fallible or scope.returns_option
 
@@ -126,6 +130,7 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
         c.report("E3012", node.span, "`return` stands outside a function", help="move it into a function")
     elif target.kind == "task":
         c.report("E4050", node.span, f"`return` cannot leave {target.name}", help="its value is its last expression")
+    # The result of a closure without annotation is known only at its end: the values are collected until then.
     wanted = target.result
     if wanted is None:
         type_ = NIL if node.value is None else c.infer(node.value)
@@ -158,6 +163,7 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     parameters = _closure_parameters(c, node, wanted)
     declared = _closure_result(c, node, wanted)
     target = Target("closure", node.scope, "the closure", declared)
+    # `break` in a closure does not leave a loop around it.
     loops, c.loops = c.loops, []
     c.targets.append(target)
     type_ = body(c, node.body, declared, node) if declared is not None else c.infer(node.body, _expected_result(wanted))
@@ -179,6 +185,7 @@ def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) 
             type_ = parameter_type(c, parameter)
         else:
             expected = wanted.parameters[position] if wanted is not None else ANY
+            # A parameter must have a type before the body is checked, so what is still open becomes Any.
             type_ = ANY if isinstance(expected, Open) else close(expected)
         if parameter.binding is not None:
             parameter.binding.type = type_
@@ -227,6 +234,7 @@ def errors_convert(c: Checker, target: Target, joined: Type) -> Type:
     sides = generic(joined, "Result")
     assert sides
     target.result = joined
+    # `?` on None raises nil, which has no error type of its own.
     missing_as_error = [r.type if r.type != NIL else ANY for r in target.raised]
     if sides[1] == OPEN:
         return result(sides[0], join_errors(missing_as_error))
@@ -269,6 +277,7 @@ def declare_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
         if node.parameter.default is not None:
             c.report("E4032", node.parameter.span, f"the input of pipeline `{symbol.name}` has a default", help="remove it")
     else:
+        # Without a signature the first stage says what goes in.
         first = symbol.stages[0] if symbol.stages else None
         symbol.input = first.parameters[0] if first is not None and first.stage.value is None else ANY
     if node.result is not None:
@@ -313,6 +322,7 @@ def _last_output(c: Checker, symbol: PipelineSymbol) -> Type:
         return symbol.input or ANY
     last = symbol.stages[-1]
     _check_stage(c, last)
+    # The output is asked for while the last stage is being checked: it runs its own pipeline.
     if last.state == "busy" and last.stage.value is not None:
         name = symbol.declaration.name
         message = f"the output of pipeline `{symbol.name}` depends on itself"
@@ -330,6 +340,7 @@ def _check_stage(c: Checker, stage: StageSymbol) -> None:
         return
     stage.state = "busy"
     outer = c.targets, c.loops, c.self_type, c.deferring
+    # A stage may be checked in the middle of another body: that body's state is put aside.
     c.targets, c.loops, c.self_type, c.deferring = [], [], None, False
     try:
         (_check_declared if stage.stage.value is None else _infer_expression)(c, stage)
@@ -348,6 +359,7 @@ def _check_declared(c: Checker, stage: StageSymbol) -> None:
         return
     wraps = generic(stage.result, "Result") is None
     target = Target("function", node.scope, f"`{stage.path}`", stage.result, asynchronous=True)
+    # Errors leave the stage as Error, which the pipeline returns.
     target.fails_with = ERROR if wraps else None
     check_body(c, stage, target)
     node.scope.wraps = wraps
@@ -452,6 +464,7 @@ NAMES = {
 def task_body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
     """Return the type of what the body of a task gives. `element` is that of a parallel loop, `expected` guides the tail."""
     target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind], asynchronous=True)
+    # A frame that `break` and `continue` must not pass: they are reported there (E4050).
     barrier = LoopFrame(task.kind, None)
     c.targets.append(target)
     outer, c.loops = c.loops, [] if task.kind == "async" else [*c.loops, barrier]
@@ -476,6 +489,7 @@ def _task_result(c: Checker, task: ast.TaskBody, target: Target, tail: Type) -> 
         return joined
     if generic(joined, "Result"):
         return errors_convert(c, target, joined)
+    # Each end of the body is wrapped in Ok by codegen.
     task.scope.wraps = True
     return result(NIL if joined == NEVER else joined, join_errors([raised.type for raised in target.raised]))
 
@@ -598,6 +612,7 @@ def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
             help = f"call it: `spawn {c.text(operand).strip('`')}({'…' if type_.parameters else ''})`"
         return c.report("E2045", operand.span, "`spawn` takes a call or an `async` block", help=help)
     if not isinstance(operand, ast.AsyncBlock):
+        # A copy, since the list changes while the body of the task is checked.
         around = (list(c.targets), c.loops)
         c.outside.update((argument.value, around) for argument in operand.arguments)
         if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):

@@ -128,6 +128,7 @@ def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | No
     if wanted and isinstance(call.target, BuiltinCall) and wanted[0] != ANY and is_complete(wanted[0]):
         call.target.answer = wanted[0]
         type_ = result(wanted[0], error("EmitError"))
+    # Brackets around the call have its type too.
     while operand is not call:
         assert isinstance(operand, ast.GroupExpr)
         operand.type, operand = type_, operand.inner
@@ -216,6 +217,7 @@ Size = tuple[int, int]  # fields, levels
 def check_size(c: Checker, type_: Type, place: Span) -> None:
     """Report a JSON form that nests too deep, or with which those of the program are too large together (E0114); once in a
     program."""
+    # The room is used up, which was reported.
     if c.form_room < 0:
         return  # reported
     fields, levels = _size(c, type_, set())
@@ -236,6 +238,7 @@ def _size(c: Checker, type_: Type, around: set[Type]) -> Size:
         fields, levels = _size_of_parts(_size(c, argument, around) for argument in type_.arguments)
         return fields, levels + (2 if type_.name == "Option" else 1)
     symbol = c.declared(type_) if isinstance(type_, Nominal) else None
+    # A type inside itself is written as a reference, which counts as one field.
     if not isinstance(symbol, StructSymbol) or type_ in around or len(around) > DEEPEST:
         return 1, 1
     known = c.form_sizes.get(type_)

@@ -42,6 +42,7 @@ def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
                 span = method.declaration.result.span
                 c.report("E2001", span, f"expected `ToolError`, found `{declared[1]}`", help="a tool of a server fails with it")
             method.result = declared[0]
+        # A server may always fail, so that the caller gets a Result.
         method.result = result(method.result, TOOL_ERROR)
 
 
@@ -74,6 +75,7 @@ def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
     if needed not in symbol.fields and needed not in written:
         help = f"add `{needed}: \"…\"`, here or in [mcp.{symbol.name}] of Concerto.toml"
         c.report("E4002", node.name.span, f"{owner} lacks `{needed}`, which the transport \"{transport}\" needs", help=help)
+    # `command` without `args` is split into words by the runtime.
     command = symbol.fields.get("command")
     if isinstance(command, str) and not {"args"} & {*symbol.fields, *written} and not has_words(command):
         c.report(

@@ -62,8 +62,10 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     symbol.fields.update(from_manifest)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
     keys = {*(entry.key.text for entry in node.entries), *from_manifest}
+    # A misspelt field is reported as such; that the right one is missing would be a second report of one mistake.
     keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
     if "provider" not in known and "provider" not in keys:
+        # The help names a provider that suits the other fields.
         likely = next(row.name for row in PROVIDERS.values() if row.needs_base_url or "base_url" not in keys)
         others = ", ".join(f'"{name}"' for name in PROVIDERS if name != likely)
         help = f'add `provider: "{likely}"`; others are {others}'
@@ -150,6 +152,7 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     connection = _read_provider(c, symbol, owner)
     for entry in node.entries:
         name = entry.key.text
+        # Of a field that stands twice the first counts.
         if name in MODEL_FIELDS and name not in symbol.fields:
             symbol.fields[name] = entry.value
             _check_model_field(c, symbol, entry)
@@ -193,6 +196,7 @@ def _read_provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, obj
     if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
         symbol.connection = name
         return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
+    # A name that is bound to something else is unknown as a connection.
     if declared is None or not isinstance(declared, ErroneousSymbol):
         c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
     return None
@@ -275,6 +279,7 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
 
 
 def _api(connection: dict[str, object]) -> str:
+    # Which API a connection speaks depends on its provider and address, unless it says so.
     row, base_url = PROVIDERS.get(str(connection.get("provider"))), connection.get("base_url")
     if row is None:
         return ""

@@ -163,6 +163,7 @@ class Search:
         while waiting:
             rows, types, way = waiting.pop()
             self.spend(1 + len(rows))
+            # All values of this way are covered.
             if any(row.matches_all for row in rows):
                 continue
             if not rows or types is None:
@@ -220,6 +221,7 @@ class Search:
             known.add(state)
             heads = self.reading.heads(types.first)
             groups, others = self._grouped(self._flat(rows), types.first, heads, every=True)
+            # Constructors without a row of their own are left to the rows that match all.
             if heads is None or sum([group.listed for group in groups.values()]) < len(heads.all):
                 waiting.append((others, types.rest))
             waiting.extend([(group.rows, _typed(group.head, types.rest)) for group in groups.values()])
@@ -422,6 +424,7 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
         listed = ", ".join(f"`{case}`" for case in missing[:CASES_SHOWN])
         more = ", …" if len(missing) > CASES_SHOWN else ""
         c.report("E3001", node.subject.span, f"the match does not cover {listed}{more}", help=_missing_help(missing))
+    # A new search with steps of its own: a warning must not cost the error.
     search = Search(reading, subject, _steps(c, patterns))
     with suppress(TooInvolved):  # then W0004 is left out: the arms are right, if perhaps useless
         for arm, covering in _covered(search, node):
@@ -453,6 +456,7 @@ def _covered(search: Search, node: ast.Match) -> Iterator[tuple[ast.MatchArm, as
 
 def _first_covering(search: Search, rows: Rows, number: int, last: int) -> int:
     """Return the first arm up to which the arms leave nothing for arm `number`, by bisection; `last` is such an arm."""
+    # Only arms without guard cover anything, so the answer is one of them.
     places = [row.arm for row in rows[: last + 1] if row.covers]
     low, high = 0, len(places) - 1
     while low < high:
@@ -546,6 +550,7 @@ def _set_local(c: Checker, place: ast.Node, local: Local | None, type_: Type) ->
     """Set the type of a local; alternatives of `a | b` share their locals, which must have one type (E3004)."""
     if local is None:
         return
+    # The first alternative declared it, and says its type.
     if local.declared_at is place:
         local.type = type_
     elif local.type != type_ and ERRONEOUS is not type_ and local.type is not ERRONEOUS:
@@ -622,6 +627,7 @@ def _range(c: Checker, node: ast.RangePattern, type_: Type) -> None:
     start, end = node.start, node.end
     if start is not None and end is not None:
         text = f"{start}{'..=' if node.inclusive else '..'}{end}"
+        # Bounds of two kinds would compare values of two kinds.
         if type(start) is not type(end):
             c.report(
                 "E3007", node.span, f"the range `{text}` mixes Int and Float bounds",

@@ -44,6 +44,7 @@ def warn_foreign_error(c: Checker, span: Span, actual: Type, wanted: Type) -> No
         actual, wanted = sides[0][1], sides[1][1]
     elif not is_error(actual) and not (is_text(actual) and is_error(wanted)):
         return
+    # A text that is thrown becomes a RuntimeError.
     own = OF_TEXT if is_text(actual) else _family(actual)
     if own is None or not is_error(wanted) or _related(own, wanted):
         return
@@ -63,6 +64,7 @@ def warn_never_caught(c: Checker, clause: ast.CatchClause, raised: list[Raise]) 
     caught = clause.caught
     if not is_error(caught) or caught == ERROR or clause.type is None or not raised:
         return
+    # One error of unknown family may be of any: then nothing is certain.
     families = [_family(each.type) for each in raised]
     if any(family is None or _related(family, caught) for family in families):
         return
@@ -102,6 +104,7 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
     if raised.type is ERRONEOUS or raised.type == NEVER:
         return None
     target = c.target
+    # The error side of a `try`, and of a body whose result is inferred, is made of what arrives.
     if target.kind == "try" or (target.result is None and target.fails_with is None):
         target.raised.append(raised)
         return None
@@ -124,6 +127,7 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
     """Return what converts an error to the error side of its target, by L-3.3 or by an `impl From`; report one that does not
     convert (E2042, or E3015 out of a `try`, L-3.12.3)."""
     coercion = convert_error(raised.type, wanted)
+    # An `impl From` of the program comes before the built-in ways from text and to text.
     if isinstance(coercion, (_Mismatch, ToError, ToMessage)):
         through = from_function(c, raised.type, wanted)
         if through is not None:
@@ -141,6 +145,7 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
 
 def from_function(c: Checker, source: Type, target: Type) -> FunctionSymbol | None:
     """Return the `from` of `impl From<source> for target`, or of one for a wider source (L-3.12.3); None if there is none."""
+    # The predeclared From; a program may declare a trait with a method `from` too.
     trait = next(trait for trait in c.traits["from"] if trait.home is None)
     assert isinstance(trait.type, Nominal)
     exact = [implementation for implementation, _ in implementations_of(target, trait.type.of((source,)))]
@@ -233,6 +238,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if inside:
         _leave_none(c, node)
         return inside[0]
+    # `?` behind a group of Results raises the first Err among them.
     results = results_in(type_)
     if results:
         node.together = True
@@ -303,6 +309,7 @@ def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
     if node.catches:
         body_type = _infer_body(c, node.body, expected)
     else:
+        # Without clauses the value of `try` is a Result: its body is guided by the value side.
         sides = generic(expected.type, "Result") if expected.used else None
         inner = expected.of(sides[0]) if sides else Expected(used=expected.used)
         body_type = _infer_body(c, node.body, inner)
@@ -327,11 +334,13 @@ def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, e
         branches.append((clause.body, _infer_body(c, clause.body, expected)))
     for raised in target.raised:
         if not any(covers(clause, raised.type) for clause in node.catches):
+            # Outside of a `try` a cast that fails panics, as everywhere.
             if raised.by == "as" and not c.in_try:
                 raised.node.catchable = False  # type: ignore[attr-defined]
                 continue
             by = raised.by if raised.by == "as" else "try"
             coercion = leave(c, Raise(raised.node, raised.type, by))
+            # Codegen writes one conversion for each type of error that leaves.
             if coercion is not None and (raised.type, coercion) not in rethrow:
                 rethrow.append((raised.type, coercion))
     node.rethrow = rethrow
@@ -351,6 +360,7 @@ def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchCl
             help="catch an error family, or `Error` for all",
         )
         caught = ERRONEOUS
+    # `catch e: Any` catches everything, as a clause without type.
     clause.caught = None if caught == ANY else caught
     if clause.binding is not None:
         clause.binding.type = ANY if caught is None else caught

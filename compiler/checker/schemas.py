@@ -62,6 +62,7 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
     written = written_type(c, field.type)
     warn_quoted_type(c, field)
     optional = field.optional or (symbol.partial and field.default is None)
+    # A field of type Option may always be left out: None is its default.
     if field.default is None and generic(written, "Option"):
         return field.name.text, written, None, True
     return field.name.text, option(written) if optional else written, field.default, optional and field.default is None
@@ -181,6 +182,7 @@ def without_json(c: Checker, type_: Type) -> Type | None:
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol):
         assert isinstance(type_, Nominal)
+        # The arguments first: they say which use is wrong.
         argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
         is_schema = isinstance(symbol.declaration, ast.Schema)
         return argument or (None if is_schema else _struct_without_json(c, symbol))

@@ -103,6 +103,7 @@ def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
 
 def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
     node = method.declaration
+    # `@param` may stand several times, which `check_decorators` refuses.
     own = [decorator for decorator in node.decorators if decorator.name.text != "param"]
     decorators = dict(check_decorators(c, own, "tool method"))
     effect = decorators.get("effect", {}).get("class")
@@ -351,6 +352,7 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
     """Report a call of a tool that nothing in the program offers (E4003)."""
     if not isinstance(name, ast.StringLiteral) or name.value == RESPOND:
         return
+    # Scripts write `Tool.method`, as programs do; the wire has `Tool__method`.
     called = name.value.replace(".", "__")
     if any(_offers(symbol, called) for symbol in c.tool_sources):
         return
@@ -402,6 +404,7 @@ def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
     if not isinstance(store, (HashMapSymbol, LedgerSymbol)):
         return False
     model.store, model.scope = store, scope
+    # The longest of its methods stands for all.
     check_wire_name(c, tool_name(store_name(store.name, scope), LONGEST_METHOD), value.span)
     if isinstance(store, HashMapSymbol) and store.entry is None and isinstance(store.type, Generic):
         _declare_entry(c, store, value)
@@ -461,6 +464,7 @@ def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:
     if generic(declared, "HashMap") is None:
         if declared is not ERRONEOUS:
             c.report("E2001", node.type.span, f"expected `HashMap`, found `{declared}`", help=HASHMAP_FORM)
+        # Bodies that use it are not reported again.
         declared = ERRONEOUS
     symbol.type = declared
 
@@ -588,6 +592,7 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
             names = [p.name.text for p in method.declaration.parameters[method.takes_self :]]
             c.report("E4004", value.span, message, help=f"write `|{', '.join(names)}| …`")
         return
+    # A mock may give the value itself in place of the whole Result.
     sides = generic(method.result, "Result")
     actual = c.infer(value, Expected(method.result))
     if actual is ERRONEOUS or generic(actual, "Result") or not sides:
@@ -643,6 +648,7 @@ def _read_cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterat
         c.report("E4070", written.span, f"the test `{symbol.name}` has cases and no parameters", help=help)
         return
     for item in written.items:
+        # A test of one parameter takes a tuple as its value.
         arguments = item.items if isinstance(item, ast.TupleExpr) and len(parameters) > 1 else [item]
         if len(arguments) != len(parameters):
             message = f"the case has {_count_of_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
@@ -651,6 +657,7 @@ def _read_cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterat
             continue
         for parameter, type_, argument in zip(parameters, symbol.parameters, arguments, strict=True):
             at_module_level(c, argument, Expected(type_, "E2009", f"`{parameter.name.text}`"))
+            # Only to test that it is constant.
             folded(c, argument, "E4009")
         yield _text_of_case(c, item), arguments
 

@@ -215,6 +215,7 @@ def report_undeclared(r: Resolver, target: ast.PathExpr, declaration: str) -> No
     """Report an assignment to what no `let` has declared (E1001); `declaration` is the line that would declare it."""
     name = target.segments[0]
     near = r.nearest_name(name.text)
+    # Only without a suggestion: else the next uses are probably misspelt too.
     if near is None:
         r.scope.names[name.text] = ErroneousSymbol(name.text)  # later uses of it are not reported again
     help = near or f"declare it first: `{declaration}`"
@@ -251,6 +252,7 @@ def _visit_assigned_name(r: Resolver, target: ast.PathExpr, value: ast.Expr) -> 
 def block(r: Resolver, node: ast.Block) -> None:
     """Resolve a block in a scope of its own; its items are visible in all of it, also before they stand (L-5.4.2)."""
     with r.block():
+        # Items first: statements before an item may use it.
         items = [s.item for s in node.statements if isinstance(s, ast.ItemStmt)]
         declare_items(r, items)
         visit_items(r, items)
@@ -359,6 +361,7 @@ def string(r: Resolver, node: ast.StringLiteral) -> None:
     if "{" not in node.value or source is None:
         return
     written = source.text[node.span.start : node.span.end]
+    # A raw string is meant as it stands.
     if written.startswith("r#"):
         return
     for hole in _BRACED.finditer(written):

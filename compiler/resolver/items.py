@@ -251,6 +251,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
                 r.visit(argument.value)
         _stage(r, symbol, stage)
         seen.setdefault(name, stage)
+        # For the help about names of earlier stages, which only expression stages see.
         r.stages.append(name)
     r.stages = []
 
@@ -317,6 +318,7 @@ def tool_symbol(r: Resolver, item: ast.Tool) -> ToolSymbol:
         method = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl, tool, home=r.at)
         impl.methods.append(method)
         r.module.add(method, node.name.span)
+        # Both `T::m` and `Self::m` name the method.
         for owner in (tool, state):
             r.module.members.setdefault(owner, {}).setdefault(method.name, []).append(method)
     return tool
@@ -443,6 +445,7 @@ def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 
 def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     if isinstance(item, ast.ErrorItem):
+        # What the parser could not read may have declared any name: names that are not found stay unreported.
         r.scope.open = True
         return
     if item.decorators and type(item) in UNDECORATED:
@@ -461,6 +464,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
             "E1003", name.span, f"`{name.text}` is defined twice", help="rename one of them", first=places[name.text]
         )
         return
+    # Only of this scope: a name may hide one of an outer scope.
     places[name.text] = name.span
     _check_capital(r, item, name)
     if isinstance(item, ast.Module):
@@ -537,6 +541,7 @@ def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
     for variant in item.variants:
+        # A variant that stands twice has the index of the first, and no member of its own.
         index = symbol.variants.index(variant.name.text)
         if index == len(symbol.members):
             form = "tuple" if variant.items is not None else "unit" if variant.fields is None else "struct"

@@ -28,6 +28,7 @@ def new_module(r: Resolver, module: ModuleSymbol) -> ModuleSymbol:
 def file_module(r: Resolver, file: str, name: str, home: ModuleSymbol) -> ModuleSymbol:
     """Return the module of a file; the first `mod` line that names the file decides where in the tree of modules it stands."""
     if file not in r.by_file:
+        # A file is one module, also if two `mod` lines name it.
         r.by_file[file] = new_module(r, ModuleSymbol(name, file, home=home))
         r.undeclared.append((r.by_file[file], r.project.trees[file].items))
     return r.by_file[file]
@@ -95,6 +96,7 @@ def _paths_of(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list
         for part in tree.group:
             yield from _paths_of(path, part)
         return
+    # `use a::{self, b}` brings in `a` itself.
     if prefix and len(tree.path) == 1 and tree.path[0].text == "self":
         path = prefix
     yield path, tree
@@ -142,6 +144,7 @@ def order_modules(r: Resolver) -> None:
     for module in r.module.modules:
         if module.home is not None:
             inner.setdefault(module.home, []).append(module)
+    # Two walks: the first gives the order that submodules would like, the second keeps it where imports allow.
     wished = _postorder([r.root], {m: [*r.edges.get(m, ()), *inner.get(m, ())] for m in r.module.modules})
     ordered = _postorder(wished, {m: list(r.edges.get(m, ())) for m in r.module.modules})
     for rank, module in enumerate(ordered):

@@ -62,6 +62,7 @@ def _look_up(r: Resolver, name: str, *, local: bool) -> Symbol | None:
     while at is not None:
         scope, at = at, at.parent
         symbol = scope.names.get(name)
+        # A local of a function around a declared function is not visible in it: the search goes on outwards.
         if symbol is not None and (not isinstance(symbol, Local) or (local and sees(r.function, symbol))):
             return symbol
         if name in scope.imports or scope.globs:
@@ -197,6 +198,7 @@ def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None
         return None, False
     r.asking.add((module, name))
     try:
+        # Public re-exports first: what others may see counts more than what only this module imports.
         for public in (True, False):
             symbol = _from_globs(r, name, [glob for glob in scope.globs if glob.public == public])
             if symbol is not None:
@@ -383,6 +385,7 @@ def _import_target(r: Resolver, import_: Import) -> Symbol | None:
     symbol, rest, through = walk(r, import_.path)
     source = symbol if isinstance(symbol, ModuleSymbol) else through
     if source is not None and source is not import_.module:
+        # For the order of initialisation and for circles between files.
         r.edges.setdefault(import_.module, {}).setdefault(source, import_.path[0].span.to(import_.path[-1].span))
     for name in rest:
         if symbol is None or isinstance(symbol, ErroneousSymbol):

@@ -80,6 +80,7 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
     members = r.module.members_of(owner)
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
         return trait_item(r, owner, name)
+    # A variant wins over a function of its name.
     if name.text in members and not (isinstance(owner, EnumSymbol) and name.text in owner.variants):
         return members[name.text][0]
     match owner:
@@ -253,6 +254,7 @@ def _visit_words(r: Resolver, name: str, value: ast.Expr, words: Collection[str]
     """Resolve a value; one of `words` is a name only if something in scope has it."""
     if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
         bare = value.segments[0]
+        # Something in scope of that name is meant by it, as everywhere.
         if bare.text in words and find(r, bare) is None:
             value.binding = ErroneousSymbol(bare.text)
             help = f'`{name}` takes a String: write `"{bare.text}"` in quotes'
