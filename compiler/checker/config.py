@@ -1,7 +1,7 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
-Hands on `check_fields` (a whole body), `check_value` (one value), `check_object`, `check_either` and `unknown_key` to the checks
-of connections, models, agents, MCP servers, tools and decorators. Which fields there are is a table of Rules
+Hands on `check_fields` (a whole body), `check_value` (one value), `check_object`, `check_either` and `report_unknown_key` to the
+checks of connections, models, agents, MCP servers, tools and decorators. Which fields there are is a table of Rules
 (`compiler/fields.py`); here stands how a value is tested against its Rule.
 """
 
@@ -21,7 +21,7 @@ from .state import Checker, Expected
 UNKNOWN = object()  # a value known only at run time
 
 
-def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
+def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
     """Report names that stand twice (E4001)."""
     seen: dict[str, ast.Ident] = {}
     for name in names:
@@ -33,7 +33,7 @@ def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
         seen.setdefault(name.text, name)
 
 
-def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
+def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
     """Report a field that `owner` does not have (E4001), with the name that was most likely meant among `known`."""
     known = tuple(known)
     everyday = next((f"use `{field}`" for field in FIELDS.get(name.text, ()) if field in known), None)
@@ -58,10 +58,10 @@ def check_fields(
     """Check a body of constants and add its values to `into` by name; of fields that stand twice the first counts, and one
     that was reported is left out. `own` reads fields that have no rule, or more than one; `known` are the names to suggest for
     an unknown one."""
-    duplicates(c, owner, [entry.key for entry in entries])
+    report_duplicates(c, owner, [entry.key for entry in entries])
     for entry in entries:
         name = entry.key.text
-        # It stands twice, which `duplicates` has reported.
+        # It stands twice, which `report_duplicates` has reported.
         if name in into:
             continue
         if name in own:
@@ -69,7 +69,7 @@ def check_fields(
         elif name in rules:
             value = check_value(c, name, entry.value, rules[name], constant=True)
         else:
-            unknown_key(c, owner, entry.key, known)
+            report_unknown_key(c, owner, entry.key, known)
             continue
         if value is not FAILED:
             into[name] = value
@@ -82,17 +82,17 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
     type_ = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
     if type_ is ERRONEOUS or c.error_count > errors:
         return FAILED
-    known = folded(c, value, code) if constant else quiet_fold(c, value)
-    if known is FAILED or known is UNKNOWN:
-        return known
-    if constant and not is_data(known):
+    folded_value = folded(c, value, code) if constant else quiet_fold(c, value)
+    if folded_value is FAILED or folded_value is UNKNOWN:
+        return folded_value
+    if constant and not is_data(folded_value):
         help = "data are texts, numbers, Bools, nil, arrays, and maps with String keys"
         c.report(code, value.span, f"`{name}` holds a value that is not data", help=help)
         return FAILED
-    if not rule.legal(known):
-        c.report(code, value.span, f"`{name}` is {rule.words}", help=f"write `{name}: {rule.example(known)}`")
+    if not rule.legal(folded_value):
+        c.report(code, value.span, f"`{name}` is {rule.words}", help=f"write `{name}: {rule.example(folded_value)}`")
         return FAILED
-    return known
+    return folded_value
 
 
 def check_either(
@@ -149,7 +149,7 @@ def check_object(
             message = f"`{key.value}` is given twice in {owner}"
             c.report("E4001", key.span, message, first=places[key.value], help="keep one of them")
         elif key.value not in rules:
-            unknown_key(c, owner, name, rules)
+            report_unknown_key(c, owner, name, rules)
         else:
             places[key.value] = key.span
             values[key.value] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)

@@ -56,14 +56,14 @@ from .constants import Fault, NotConstant, fold, size_of
 from .prompts import warn_quoted_type
 from .relations import ERRONEOUS, Matching, kind_head, matched, replaced
 from .state import Checker, Expected, Target
-from .types import alias_type, own, written_type
+from .types import alias_type, nominal_of, written_type
 
 # Declarations that are made of others.
 
 T = TypeVar("T")
 
 
-def in_order(all: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
+def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
     """Yield all of them once, each after those it is made of; those in a circle, and those that lead into one, last, in their own
     order.
 
@@ -73,29 +73,28 @@ def in_order(all: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
     circular: set[T] = set()
     done: set[T] = set()
     path: dict[T, list[T]] = {}  # those on the way, with the ones they are made of that are still to be visited
-    all = list(all)
-    for start in all:
+    declarations = list(declarations)
+    for start in declarations:
         if start in done:
             continue
         path[start] = made_of(start)
         while path:
-            at, left = next(reversed(path.items()))
+            declaration, left = next(reversed(path.items()))
             below = left.pop(0) if left else None
             if below is None:
                 path.popitem()
-                done.add(at)
-                if at not in circular:
-                    order.append(at)
+                done.add(declaration)
+                if declaration not in circular:
+                    order.append(declaration)
                 # Whatever leads into a circle cannot be ordered either.
                 elif path:
                     circular.add(next(reversed(path)))
             elif below in path or below in circular:
-                circular.add(at)
+                circular.add(declaration)
             elif below not in done:
                 path[below] = made_of(below)
     yield from order
-    yield from (declaration for declaration in all if declaration in circular)
-
+    yield from (declaration for declaration in declarations if declaration in circular)
 
 
 def declare_types(c: Checker, symbols: list[Symbol]) -> None:
@@ -105,7 +104,7 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
         if isinstance(symbol, (StructSymbol, EnumSymbol)) and symbol.type_parameters and isinstance(symbol.type, Nominal):
             # Inside its declaration a generic type has its own parameters as arguments.
             symbol.type = symbol.type.of(tuple(parameter.type for parameter in symbol.type_parameters))
-    for alias in in_order([symbol for symbol in symbols if isinstance(symbol, AliasSymbol)], _aliases_in):
+    for alias in topological_order([symbol for symbol in symbols if isinstance(symbol, AliasSymbol)], _aliases_in):
         alias_type(c, alias)
     for symbol in symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
@@ -240,7 +239,7 @@ def check_constants(c: Checker, symbols: list[Symbol]) -> None:
     for symbol in constants:
         at_module_level(c, symbol.declaration.value, Expected(symbol.type, place=f"`{symbol.name}`"))
     values = _Values(c)
-    for symbol in in_order(constants, _constants_in):
+    for symbol in topological_order(constants, _constants_in):
         with suppress(NotConstant):
             values.value(symbol, symbol.declaration.name)
 
@@ -273,7 +272,7 @@ class _Values:
         reported (E2032)."""
         c = self.checker
         state = c.constants.get(symbol)
-        # `in_order` puts circles last, so that only real circles come here.
+        # `topological_order` puts circles last, so that only real circles come here.
         if state == "busy":
             c.report("E2032", place.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
             raise NotConstant(place)
@@ -352,14 +351,14 @@ def declare_traits(c: Checker, symbols: Iterable[Symbol], traits: Sequence[Trait
         assert isinstance(trait.type, Nominal)
         trait.type = trait.type.of(tuple(parameter.type for parameter in trait.type_parameters))
         # Inside the trait, `Self` is any type that implements it.
-        own(trait.self_parameter).facts.bounds = (trait.type,)
+        nominal_of(trait.self_parameter).facts.bounds = (trait.type,)
         for name, method in trait.methods.items():
             c.traits.setdefault(name, []).append(trait)
             c.mutating |= {name} if method.changes_self else set()
         c.trait_symbols[trait.type.unique_name] = trait
     for holder in (*symbols, *traits, *impls):
         for parameter in getattr(holder, "type_parameters", ()):
-            own(parameter).facts.bounds = tuple(_bounds(c, parameter))
+            nominal_of(parameter).facts.bounds = tuple(_bounds(c, parameter))
 
 
 def _bounds(c: Checker, parameter: TypeParameterSymbol) -> Iterable[Nominal]:
@@ -398,7 +397,7 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         help = _target_help(impl.target, trait)
         c.report("E2031", node.target.span, f"`{impl.target}` cannot have an `impl` of a trait", help=help)
         return
-    implementation = Implementation(tuple(own(p) for p in impl.type_parameters), trait.arguments, impl.target)
+    implementation = Implementation(tuple(nominal_of(p) for p in impl.type_parameters), trait.arguments, impl.target)
     alike = trait.facts.implementations.offered(head, implementation.arguments, implementation.parameters)
     first = next((other for other in alike if _may_overlap(implementation, other)), None)
     if first is not None:
@@ -462,9 +461,9 @@ def check_trait_impls(c: Checker) -> None:
 
 def bindings_of(trait: TraitSymbol, implementation: Implementation) -> Matching:
     """Return what the type parameters of a trait, `Self` included, are in one impl."""
-    bindings: Matching = {own(trait.self_parameter).unique_name: implementation.target}
+    bindings: Matching = {nominal_of(trait.self_parameter).unique_name: implementation.target}
     for parameter, argument in zip(trait.type_parameters, implementation.arguments, strict=False):
-        bindings[own(parameter).unique_name] = argument
+        bindings[nominal_of(parameter).unique_name] = argument
     return bindings
 
 
@@ -495,7 +494,7 @@ def _check_method(c: Checker, impl: ImplSymbol, trait: TraitSymbol, method: Func
         return
     # Type parameters of the two methods correspond by position, whatever they are called.
     pairs = zip(wanted.type_parameters, method.type_parameters, strict=False)
-    renamed = {own(of_trait).unique_name: of_impl.type for of_trait, of_impl in pairs}
+    renamed = {nominal_of(of_trait).unique_name: of_impl.type for of_trait, of_impl in pairs}
     if not _same_signature(wanted, method, {**bindings, **renamed}):
         theirs, ours = signature_text(wanted, bindings), signature_text(method, {})
         message = f"`{method.name}` of `{trait.name}` is `{theirs}`, here it is `{ours}`"

@@ -57,7 +57,7 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
         elif name == "validate":
             checked.append((name, {}))  # its function is checked with the schema (`schemas.check_validators`)
         else:
-            checked.append((name, _arguments(c, node, arguments(name, place))))
+            checked.append((name, _read_arguments(c, node, arguments(name, place))))
         seen.setdefault(name, node)
     return checked
 
@@ -71,7 +71,7 @@ def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, p
     return [check_decorators(c, part.decorators, place) for part in parts or ()]
 
 
-def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
+def _read_arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
     name = node.name.text
     values: dict[str, object] = {}
     places: dict[str, Span] = {}

@@ -148,7 +148,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     symbol = node.binding
     known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, ErroneousSymbol))
     if node.type_arguments is not None and known and not _is_generic(symbol):
-        return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments", help="drop the `<…>`")
+        return c.report("E2028", node.span, f"`{path_text(node)}` takes no type arguments", help="drop the `<…>`")
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
@@ -185,8 +185,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return std_function(c, node, symbol)
         case ModuleSymbol() | StdModuleSymbol():
             return c.report(
-                "E1001", node.span, f"`{written(node)}` is a module, not a value",
-                help=f"name something in it: `{written(node)}::…`",
+                "E1001", node.span, f"`{path_text(node)}` is a module, not a value",
+                help=f"name something in it: `{path_text(node)}::…`",
             )
         case ErrorFamilySymbol() if len(node.segments) > 1:
             family = error(symbol.name)
@@ -225,7 +225,7 @@ def _trait_item_value(c: Checker, node: ast.PathExpr, item: TraitItemSymbol, exp
     """Return the type of `X::m` as a function of any value of X, or of `T::m` as the function it is (L-3.8.3)."""
     name = node.member or node.segments[-1]
     if not item.name:
-        return c.report("E1001", node.span, f"`{written(node)}` is a trait, not a value", help="name a method of it")
+        return c.report("E1001", node.span, f"`{path_text(node)}` is a trait, not a value", help="name a method of it")
     # `X::m` of a method: the impl is chosen at run time by the receiver.
     if not item.of_type and item.trait is not None and item.trait.methods[item.name].takes_self:
         return _method_of_any(c, item.trait, name, expected)
@@ -266,8 +266,8 @@ def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol, expect
         instance.use_hints()
     if symbol.form != "struct":
         return instance.type(own)
-    help = f"write `{written(node)} {{ … }}`"
-    return c.report("E2012", node.span, f"`{written(node)}` lacks its fields", help=help)
+    help = f"write `{path_text(node)} {{ … }}`"
+    return c.report("E2012", node.span, f"`{path_text(node)}` lacks its fields", help=help)
 
 
 def _is_generic(symbol: Symbol | None) -> bool:
@@ -276,7 +276,7 @@ def _is_generic(symbol: Symbol | None) -> bool:
     return isinstance(symbol, TraitItemSymbol) or (isinstance(symbol, VariantSymbol) and bool(symbol.enum.type_parameters))
 
 
-def written(node: ast.PathExpr) -> str:
+def path_text(node: ast.PathExpr) -> str:
     """Return a path as the source has it, `a::b`."""
     return "::".join(segment.text for segment in [*node.segments, *([node.member] if node.member else [])])
 
@@ -288,14 +288,14 @@ def _report_no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> T
         help = f"give its type arguments where it is used: `execute_with_schema<{symbol.type}>(…)`"
         return c.report("E2029", node.span, f"the type arguments of `{symbol.name}` cannot be found", help=help)
     if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
-        return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value", help=_type_help(c, node, symbol))
+        return c.report("E1001", node.span, f"`{path_text(node)}` is a type, not a value", help=_type_help(c, node, symbol))
     if isinstance(symbol, ContextSymbol):
         help = f"a memory has its slots: `Memory::new().context({symbol.name})`"
-        return c.report("E1001", node.span, f"`{written(node)}` is a context, not a value", help=help)
+        return c.report("E1001", node.span, f"`{path_text(node)}` is a context, not a value", help=help)
     if isinstance(symbol, ConnectionSymbol):
         return c.report(
-            "E1001", node.span, f"`{written(node)}` is a connection, not a value",
-            help=f"a model names it: `provider: {written(node)}`",
+            "E1001", node.span, f"`{path_text(node)}` is a connection, not a value",
+            help=f"a model names it: `provider: {path_text(node)}`",
         )
     return ERRONEOUS
 

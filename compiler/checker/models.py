@@ -30,7 +30,7 @@ from ..source import Span
 from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
 from ..syntax import ast
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
-from .config import check_either, check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
+from .config import check_either, check_fields, check_object, check_value, is_misspelt, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
 from .functions import task_body
@@ -146,7 +146,7 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
-    duplicates(c, owner, [entry.key for entry in node.entries])
+    report_duplicates(c, owner, [entry.key for entry in node.entries])
     if node.kind == "agent":
         _warn_written_as_agent(c, node)
     connection = _read_provider(c, symbol, owner)
@@ -157,7 +157,7 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
             symbol.fields[name] = entry.value
             _check_model_field(c, symbol, entry)
         elif name not in MODEL_FIELDS:
-            unknown_key(c, owner, entry.key, MODEL_FIELDS)
+            report_unknown_key(c, owner, entry.key, MODEL_FIELDS)
     if connection is not None:
         _check_model_against(c, symbol, owner, connection)
 

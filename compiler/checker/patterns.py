@@ -387,7 +387,7 @@ def _steps(c: Checker, patterns: Sequence[ast.Pattern]) -> int:
     return min(MOST_STEPS, c.match_steps) + STEPS_PER_CHARACTER * sum([p.span.end - p.span.start + 4 for p in patterns])
 
 
-def uncovered(c: Checker, pattern: ast.Pattern, type_: Type) -> str | None:
+def uncovered_value(c: Checker, pattern: ast.Pattern, type_: Type) -> str | None:
     """Return a value of the type, as text, that the pattern does not match; None if it matches all. Array patterns count as
     matching: a wrong length panics (L-5.8.11)."""
     search = Search(Reading(c, arrays_match=True), type_, _steps(c, [pattern]))
@@ -490,7 +490,7 @@ def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
         return
     if (type_ in (ANY, NEVER) and _only_shapes(node)) or type_ is ERRONEOUS or c.error_count > errors:
         return
-    missing = uncovered(c, node, type_)
+    missing = uncovered_value(c, node, type_)
     if missing is not None:
         c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help="use `match`")
 

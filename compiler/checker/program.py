@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from ..manifest import Manifest
 
 
-
 @dataclass(slots=True)
 class CheckedProgram:
     """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's

@@ -97,7 +97,6 @@ def _with_article(family: str) -> str:
 CODES = {"?": "E3014", "throw": "E3013", "try": "E3015", "statement": "E3015"}
 
 
-
 def leave(c: Checker, raised: Raise) -> Coercion | None:
     """Send an error to the function or `try` around it (L-3.12.2). Return what converts it there, None for nothing; also None
     after a report (E2042, E3012 to E3015)."""

@@ -471,7 +471,7 @@ def learn(node: ast.Expr, wanted: Type) -> None:
     """Fill the open sides of the variable that an expression names from the type that its place asks for."""
     local = open_local(node)
     if local is not None:
-        local.type = filled(local.type, wanted)
+        local.type = fill_open_sides(local.type, wanted)
 
 
 def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> None:
@@ -485,9 +485,9 @@ def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> No
     if local is None:
         return
     if generic(local.type, "Map"):
-        local.type = filled(local.type, map_(key or STRING, value))
+        local.type = fill_open_sides(local.type, map_(key or STRING, value))
     elif isinstance(target, ast.Index):
-        local.type = filled(local.type, array(value))
+        local.type = fill_open_sides(local.type, array(value))
 
 
 def close_variable(node: ast.Expr, type_: Type) -> Type:
@@ -495,7 +495,7 @@ def close_variable(node: ast.Expr, type_: Type) -> Type:
     return type_ if open_local(node) is None else close(type_)
 
 
-def filled(known: Type, use: Type) -> Type:
+def fill_open_sides(known: Type, use: Type) -> Type:
     """Return `known` with its open sides as they are in `use`; unchanged where that is of another shape."""
     if not known.is_open or use == NEVER:
         return known
@@ -508,7 +508,7 @@ def filled(known: Type, use: Type) -> Type:
         use = option(use)  # L-3.3.6
     match known, use:
         case Generic(), Generic() if known.name == use.name:
-            return Generic(known.name, tuple(map(filled, known.arguments, use.arguments)))
+            return Generic(known.name, tuple(map(fill_open_sides, known.arguments, use.arguments)))
         case Tuple(), Tuple() if len(known.items) == len(use.items):
-            return Tuple(tuple(map(filled, known.items, use.items)))
+            return Tuple(tuple(map(fill_open_sides, known.items, use.items)))
     return known

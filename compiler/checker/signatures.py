@@ -120,7 +120,7 @@ def substitute(type_: Type, bindings: Bindings) -> Type:
     return type_
 
 
-def opened(type_: Type, names: Collection[str]) -> Type:
+def open_parameters(type_: Type, names: Collection[str]) -> Type:
     """Return a type from inside a generic declaration with the parameters of these names as `Parameter`s, which a call has to
     bind."""
     if not names or not type_.has_parameters:
@@ -129,15 +129,15 @@ def opened(type_: Type, names: Collection[str]) -> Type:
         case Nominal(kind="parameter"):
             return Parameter(type_.name) if type_.name in names else type_
         case Nominal() if type_.arguments:
-            return type_.of(tuple([opened(t, names) for t in type_.arguments]))
+            return type_.of(tuple([open_parameters(t, names) for t in type_.arguments]))
         case Generic():
-            return Generic(type_.name, tuple([opened(t, names) for t in type_.arguments]))
+            return Generic(type_.name, tuple([open_parameters(t, names) for t in type_.arguments]))
         case Tuple():
-            return Tuple(tuple([opened(t, names) for t in type_.items]))
+            return Tuple(tuple([open_parameters(t, names) for t in type_.items]))
         case Nilable():
-            return Nilable(opened(type_.inner, names))
+            return Nilable(open_parameters(type_.inner, names))
         case Function():
-            return Function(tuple([opened(t, names) for t in type_.parameters]), opened(type_.result, names))
+            return Function(tuple([open_parameters(t, names) for t in type_.parameters]), open_parameters(type_.result, names))
     return type_
 
 

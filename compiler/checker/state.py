@@ -87,7 +87,6 @@ def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> fro
     return frozenset() if not hidden or modules.at(place).is_inside(home) else hidden
 
 
-
 class Expected(NamedTuple):
     """What a place asks of its expression: a type (None: any, and parts of it may be open), the code of the diagnostic for a
     mismatch, and the words that name the place in its message. `used` is false where the value is thrown away."""

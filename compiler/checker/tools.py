@@ -53,7 +53,7 @@ from ..types import (
     map_,
 )
 from .arguments import call_row, infer_all
-from .config import check_value, duplicates, unknown_key
+from .config import check_value, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
 from .json_shapes import check_size
@@ -73,7 +73,7 @@ def check_tool(c: Checker, symbol: ToolSymbol) -> None:
     node = symbol.declaration
     owner = f"tool `{symbol.name}`"
     check_decorators(c, node.decorators, "tool")
-    duplicates(c, owner, [entry.key for entry in node.entries])
+    report_duplicates(c, owner, [entry.key for entry in node.entries])
     symbol.description = _description(c, symbol, owner)
     for field in node.fields:
         if field.default is None:
@@ -91,7 +91,7 @@ def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
     node = symbol.declaration
     for entry in node.entries:
         if entry.key.text != "description":
-            unknown_key(c, owner, entry.key, ("description",))
+            report_unknown_key(c, owner, entry.key, ("description",))
             continue
         text = check_value(c, "description", entry.value, TEXT, constant=True)
         return text if isinstance(text, str) else ""
@@ -565,7 +565,7 @@ def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None
         if isinstance(tool, McpSymbol) and not tool.methods:
             check_free_answer(c, entry.value, map_(STRING, ANY))
         elif method is None:
-            unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
+            report_unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
             c.infer(entry.value)
         else:
             _check_answer(c, entry.key.text, entry.value, method)
@@ -692,7 +692,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
     elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)) and not answers_emits(node):
         help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool, mcp server, or `emit`"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
-    duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
+    report_duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
     if isinstance(node.target, (ToolSymbol, McpSymbol)):
         check_mock(c, node, node.target)
         return
@@ -718,7 +718,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
 def _check_entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
     key = entry.key.text
     if key not in fields:
-        unknown_key(c, owner, entry.key, fields)
+        report_unknown_key(c, owner, entry.key, fields)
         c.infer(entry.value)
         return
     wanted = fields[key]

@@ -29,7 +29,7 @@ from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, INT, NEVER, NIL, OPEN, STRING, Generic, Nominal, Simple, Type, Union
 from .arguments import Matched, hints_of, infer_arguments
 from .relations import ERRONEOUS, close, implements, is_complete, nilable, replaced_in
-from .signatures import Bindings, Formal, opened, substitute, unify
+from .signatures import Bindings, Formal, open_parameters, substitute, unify
 from .state import Checker, Expected, PendingBounds
 
 # Bounds of type parameters against type arguments (L-3.9.3).
@@ -43,7 +43,7 @@ def require_bounds(
     if c.pending_bounds is not None:
         c.pending_bounds.append(PendingBounds(owner, parameters, arguments, span))
         return
-    pairs = [(own(p), type_) for p, type_ in zip(parameters, arguments, strict=False)]
+    pairs = [(nominal_of(p), type_) for p, type_ in zip(parameters, arguments, strict=False)]
     bindings = {parameter.unique_name: type_ for parameter, type_ in pairs}
     for parameter, type_ in pairs:
         for bound in parameter.facts.bounds:
@@ -61,7 +61,7 @@ def check_pending_bounds(c: Checker) -> None:
         require_bounds(c, use.owner, use.parameters, use.arguments, use.span)
 
 
-def own(parameter: TypeParameterSymbol) -> Nominal:
+def nominal_of(parameter: TypeParameterSymbol) -> Nominal:
     """Return the type that a type parameter is inside its declaration."""
     assert isinstance(parameter.type, Nominal)
     return parameter.type
@@ -191,7 +191,7 @@ def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list
     require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
     target = alias_type(c, symbol)
     # The alias is a template: its type parameters are opened, then replaced by the arguments.
-    return substitute(opened(target, names), dict(zip(names, arguments, strict=True))) if names else target
+    return substitute(open_parameters(target, names), dict(zip(names, arguments, strict=True))) if names else target
 
 
 def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
@@ -274,7 +274,7 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
     assert isinstance(shape, Nominal)
     bindings = dict(zip(names, shape.arguments, strict=True))
     return [
-        (name, substitute(opened(part, names), bindings), default, left_out)
+        (name, substitute(open_parameters(part, names), bindings), default, left_out)
         for name, part, default, left_out in symbol.fields
     ]
 
@@ -295,7 +295,7 @@ class Instance:
 
     def open(self, type_: Type) -> Type:
         """Return a type of the declaration with its type parameters to be bound."""
-        return opened(type_, self.names)
+        return open_parameters(type_, self.names)
 
     def explicit(self, names: Sequence[str], arguments: Sequence[Type], span: Span) -> None:
         """Bind the type parameters `names` to the type arguments that are written; all or none must be (E2028)."""

@@ -14,7 +14,7 @@ from ..project import module_files
 from ..source import Span
 from ..symbols import ModuleSymbol, Symbol
 from ..syntax import ast
-from .names import imported, written
+from .names import imported_symbol, path_text
 from .state import ErroneousSymbol, Import, Resolver, Scope
 
 
@@ -105,7 +105,7 @@ def _paths_of(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list
 def resolve_imports(r: Resolver) -> None:
     """Look up the imports that no name needed, and report names that are imported twice or declared as well (E1003)."""
     for import_ in r.imports:
-        symbol = imported(r, import_)
+        symbol = imported_symbol(r, import_)
         name = import_.name.text
         if name == "*" or isinstance(symbol, ErroneousSymbol):
             continue
@@ -129,7 +129,7 @@ def warn_unused_imports(r: Resolver) -> None:
         return  # the parts that were not understood may use them
     for import_ in r.imports:
         if not import_.used and not import_.public:
-            what = f"{written(import_.path)}::*" if import_.name.text == "*" else import_.name.text
+            what = f"{path_text(import_.path)}::*" if import_.name.text == "*" else import_.name.text
             r.report("W0002", import_.name.span, f"unused import `{what}`", help=f"remove `{what}` from its `use`")
 
 

@@ -1,7 +1,7 @@
 """What a name or the module part of a path denotes: locals, imports, items, modules, predeclared names (L-8.2, L-8.3).
 
-Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path) and `imported` to the
-other files of this folder; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker. A new predeclared type is
+Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path) and `imported_symbol` to
+the other files of this folder; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker. A new predeclared type is
 a row of TYPES. What types and enums offer is asked of `Resolver.associated`, since `paths` imports this file.
 """
 
@@ -76,7 +76,7 @@ def _look_up(r: Resolver, name: str, *, local: bool) -> Symbol | None:
 def _from_imports(r: Resolver, scope: Scope, name: str) -> Symbol | None:
     """Return what the imports of one scope bring in under a name; an import by name wins over `*` (L-8.2.2)."""
     if name in scope.imports:
-        symbol = imported(r, scope.imports[name])
+        symbol = imported_symbol(r, scope.imports[name])
         if symbol is not None:
             scope.imports[name].used = True
             return symbol
@@ -120,7 +120,7 @@ def _from_globs(r: Resolver, name: str, globs: list[Import]) -> Symbol | None:
         steps += 1
         if steps > MOST_GLOBS:
             return _too_many_globs(r, name, globs[0])
-        owner = imported(r, way.glob)
+        owner = imported_symbol(r, way.glob)
         if owner is None or owner in searched:
             continue
         searched.add(owner)
@@ -178,7 +178,7 @@ def _own_member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | 
     if name in scope.names:
         return scope.names[name], name in scope.public, []
     if name in scope.imports:
-        symbol = imported(r, scope.imports[name])
+        symbol = imported_symbol(r, scope.imports[name])
         if symbol is not None:
             scope.imports[name].used = True
             return symbol, scope.imports[name].public, []
@@ -272,7 +272,7 @@ def _head(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.I
     if head.text in ("self", "super") and rest:
         return _relative(r, path)
     symbol = find_item(r, head)
-    return symbol if symbol is not None else unresolved(r, path, head, _heads(r)), rest
+    return symbol if symbol is not None else report_unresolved(r, path, head, _heads(r)), rest
 
 
 def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.Ident]]:
@@ -282,7 +282,7 @@ def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[a
     while len(rest) > 1 and rest[0].text == "super":
         if at.home is None:
             r.report(
-                "E1004", rest[0].span, f"unresolved path `{written(path)}`: `super` leads out of the project root",
+                "E1004", rest[0].span, f"unresolved path `{path_text(path)}`: `super` leads out of the project root",
                 help="use one `super` less, or `crate::…`",
             )
             return None, rest
@@ -294,7 +294,7 @@ def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.I
     symbol, public = _member(r, owner, name.text)
     symbol = _unambiguous(r, symbol, name)
     if symbol is None:
-        return unresolved(r, path, name, names_of(r, owner))
+        return report_unresolved(r, path, name, names_of(r, owner))
     if not public and not r.at.is_inside(owner):
         message = f"`{name.text}` is private in module `{owner}`"
         r.report("E1005", name.span, message, help=f"declare it `pub` in `{owner}`")
@@ -308,21 +308,21 @@ def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[as
     symbol = _std_symbol(r, owner, name.text)
     if symbol is not None:
         return symbol
-    return unresolved(r, path, name, _std_names(owner), offers_help(owner.name, name.text))
+    return report_unresolved(r, path, name, _std_names(owner), offers_help(owner.name, name.text))
 
 
 def _heads(r: Resolver) -> Iterator[str]:
     return (text for text, symbol in r.scope.visible(r.function) if not isinstance(symbol, Local))
 
 
-def unresolved(
+def report_unresolved(
     r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str], alternative: str | None = None
 ) -> Symbol | None:
     """Report E1004 with the best help: a path of other languages, the nearest of `candidates`, `alternative`, or the files that a
     module would stand in. Returns None, so that a caller can return it."""
     help = did_you_mean(unknown.text, [name for name in candidates if name != "self"])
     tried = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
-    elsewhere = PATHS.get(written(path)) or (WITHOUT_USE.get(path[-1].text) if unknown is path[-1] else None)
+    elsewhere = PATHS.get(path_text(path)) or (WITHOUT_USE.get(path[-1].text) if unknown is path[-1] else None)
     if elsewhere is not None:
         help = elsewhere
     elif unknown is path[0]:
@@ -331,7 +331,7 @@ def unresolved(
         help = help or tried
     else:
         help = help or alternative or f"declare `{unknown.text}` there"
-    r.report("E1004", unknown.span, f"unresolved path `{written(path)}`: unknown `{unknown.text}`", help=help)
+    r.report("E1004", unknown.span, f"unresolved path `{path_text(path)}`: unknown `{unknown.text}`", help=help)
     return None
 
 
@@ -343,7 +343,7 @@ def _undeclared_type(path: list[ast.Ident]) -> str | None:
     return f"declare `enum {head} {{ {last}, … }}`; a string union holds texts: `\"{last.lower()}\"`"
 
 
-def written(path: list[ast.Ident]) -> str:
+def path_text(path: list[ast.Ident]) -> str:
     """Return a path as the source has it, `a::b`."""
     return "::".join(segment.text for segment in path)
 
@@ -351,7 +351,7 @@ def written(path: list[ast.Ident]) -> str:
 # Imports.
 
 
-def imported(r: Resolver, import_: Import) -> Symbol | None:
+def imported_symbol(r: Resolver, import_: Import) -> Symbol | None:
     """Return what a `use` brings in, or for `*` what its path leads to; resolved at the first look-up. None while that is under
     way: `use a::a;` means another `a` at its head. A path that leads nowhere is reported and gives an ErroneousSymbol."""
     if import_.state == "new":
@@ -393,7 +393,7 @@ def _import_target(r: Resolver, import_: Import) -> Symbol | None:
         symbol = r.associated(r, symbol, name)
     if symbol is not None and import_.name.text == "*" and not _has_members(symbol):
         r.report(
-            "E1004", import_.path[-1].span, f"`{written(import_.path)}` is no module: it offers nothing to `*`",
+            "E1004", import_.path[-1].span, f"`{path_text(import_.path)}` is no module: it offers nothing to `*`",
             help="name it without `::*`",
         )
         return None
@@ -434,7 +434,7 @@ def outermost() -> Scope:
     return scope
 
 
-def associated(owner: str) -> list[str]:
+def associated_functions(owner: str) -> list[str]:
     """Return the names of the associated functions of a predeclared type (L-6.9)."""
     if owner in ("Memory", "MemoryRef"):
         return list(MEMORY_CONSTRUCTORS)

@@ -29,7 +29,7 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from ..syntax import ast
-from .names import LIBRARY_TYPES, TYPES, associated, find, find_item, members_through_traits, trait_item, walk
+from .names import LIBRARY_TYPES, TYPES, associated_functions, find, find_item, members_through_traits, trait_item, walk
 from .state import ErroneousSymbol, Handler, Resolver
 
 
@@ -125,7 +125,7 @@ def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Sym
 
 
 def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | None:
-    known = associated(owner.name)
+    known = associated_functions(owner.name)
     if name.text in known:
         return BuiltinSymbol(f"{owner.name}::{name.text}")
     item = trait_item(r, owner, name)

@@ -40,7 +40,7 @@ class AmbiguousSymbol(Symbol):
 @dataclass(eq=False, slots=True)
 class Import:
     """One name that a `use` brings into `scope`, or with name `*` all that its path offers. `symbol` is filled when the name is
-    first looked up (`names.imported`); `state` is `busy` meanwhile, so that a circle ends, and `done` afterwards."""
+    first looked up (`names.imported_symbol`); `state` is `busy` meanwhile, so that a circle ends, and `done` afterwards."""
 
     name: ast.Ident
     path: list[ast.Ident]
