@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..compiler.checker.arguments import kind_of
 from ..compiler.checker.calls import bounded_methods, bounded_names, names_through_traits, trait_methods
 from ..compiler.checker.context_declarations import slots_of
-from ..compiler.checker.declarations import find_method, methods_of
+from ..compiler.checker.impls import find_method, methods_of
 from ..compiler.checker.operators import error_fields, fields_of
 from ..compiler.checker.program import Examined
 from ..compiler.checker.state import Checker, private_fields

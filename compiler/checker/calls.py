@@ -62,8 +62,8 @@ from ..types import (
 from .arguments import Matched, call_row, infer_all, kind_of, match_arguments, value_of_row
 from .comparisons import compare_asserted
 from .context_declarations import slot_in
-from .declarations import require_visible_method
 from .functions import race
+from .impls import require_visible_method
 from .json_shapes import check_size, emit, parse_as_call
 from .memory import memory_value
 from .operators import require_mutable, root_of

@@ -32,8 +32,9 @@ from ..types import (
     Type,
     error,
 )
+from .exhaustiveness import check_arms
 from .json_shapes import answer_in
-from .patterns import bind_irrefutable, check_arms, check_pattern, matches_nil_only
+from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .prompts import keep_text
 from .propagation import discarded_result, leave, warn_uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all

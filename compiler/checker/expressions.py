@@ -76,8 +76,9 @@ from .arguments import function_value
 from .calls import at_run_time, named_method, of_any, std_function
 from .comparisons import words_help
 from .context_declarations import memory_type
-from .declarations import RECORD_FIELDS, WRITTEN, may_be_left_out, require_visible_method
+from .declarations import RECORD_FIELDS, WRITTEN, may_be_left_out
 from .functions import pipeline_type
+from .impls import require_visible_method
 from .memory import check_memory
 from .operators import require_visible
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join

@@ -13,8 +13,8 @@ from ..types import ANY, ERROR, FLOAT, INT, NEVER, NIL, OPEN, Function, Generic,
 from .assignment import check_assignments
 from .context_declarations import check_clauses
 from .control import close_lets, element_type
-from .declarations import in_impl
 from .decorators import check_decorators
+from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion

@@ -56,7 +56,7 @@ from .calls import (
     trait_methods,
     value_call,
 )
-from .declarations import find_method, methods_of, require_visible_method
+from .impls import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
 from .memory_steps import check_topic

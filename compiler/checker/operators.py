@@ -40,7 +40,8 @@ from ..types import (
 from .arguments import everyday_method, kind_of
 from .comparisons import comparable, compare_operands
 from .context_declarations import refuse_change, slot_in, slot_member
-from .declarations import RECORD_FIELDS, find_method
+from .declarations import RECORD_FIELDS
+from .impls import find_method
 from .propagation import cast_fails
 from .relations import (
     ERRONEOUS,

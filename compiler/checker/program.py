@@ -53,17 +53,10 @@ from .context_declarations import (
     declare_contexts,
     old_name,
 )
-from .declarations import (
-    check_constants,
-    check_cycles,
-    check_defaults,
-    check_trait_impls,
-    declare_impls,
-    declare_traits,
-    declare_types,
-)
+from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators, check_parts
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
+from .impls import check_trait_impls, declare_impls, declare_traits
 from .json_shapes import check_size
 from .mcp import check_mcp, declare_mcp
 from .memory import check_concurrent_memories, check_init, check_memory
