@@ -98,6 +98,7 @@ def std_call(
     if row.kind == "special":
         return parse_as_call(c, node, callee, symbol, row, expected)
     if callee.type_arguments is not None:
+        # The call is checked all the same: one report for one mistake.
         c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments", help="drop the `<…>`")
     if row.special == "numeric":
         return _numeric(c, node, callee, symbol, row)
@@ -166,6 +167,7 @@ class Chosen:
 
 def bounded_methods(c: Checker, receiver: Type, name: str) -> list[Chosen]:
     """Return the methods of this name of a trait type, or of the bounds of a type parameter."""
+    # Every other type has its impls, which are known here.
     if not isinstance(receiver, Nominal) or receiver.kind not in ("trait", "parameter"):
         return []
     methods = []
@@ -213,6 +215,7 @@ def _methods_of_impls(c: Checker, receiver: Type, name: str, place: Span) -> lis
         for trait in c.traits.get(name, ())
         for implementation, bindings in implementations_of(receiver, of_any(trait))
     ]
+    # The trait must be visible where the method is called, not where the type is declared.
     visible = [chosen for trait, chosen in methods if is_visible(c, trait, place)]
     return visible or [chosen for _, chosen in methods]
 
@@ -311,6 +314,7 @@ def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: 
     offers = list(_methods_of_path(c, item, arguments))
     if not offers:
         return None  # the impl was reported
+    # By a path the receiver is the first argument.
     behind_self = arguments[1:] if offers[0].symbol.takes_self else arguments
     return one_of(c, offers, name, behind_self)
 
@@ -322,6 +326,7 @@ def _methods_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argu
         implementation = c.implementation_of.get(impl)
         if implementation is None or not isinstance(impl.trait, TraitSymbol):
             continue
+        # Without a receiver to look at, the type parameters of the impl may be anything.
         bindings: Matching = dict.fromkeys((parameter.unique_name for parameter in implementation.parameters), ANY)
         if implementation.parameters and impl.trait.methods[item.name].takes_self and arguments:
             suiting = implementations_of(c.infer(arguments[0].value), of_any(impl.trait))
@@ -385,6 +390,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
                 return _builtin_call(c, node, callee, callee.binding.name, expected)
             case StdFunctionSymbol():
                 return std_call(c, node, callee, callee.binding, expected)
+            # `F` alone is the type; only `F::new` and `F::V` can be called.
             case ErrorFamilySymbol() if len(callee.segments) > 1:
                 return _error_call(c, node, callee.binding)
             case VariantSymbol():
@@ -433,6 +439,7 @@ def _tool_path_call(
     """Check `T::m(…)` of a tool; within the tool `Self::m(…)` is an ordinary call."""
     if callee.segments[0].text == "Self":
         return _function_call(c, node, callee, method, expected)
+    # A node for the tool itself, since codegen evaluates the receiver of every tool call.
     receiver = ast.PathExpr(span=callee.span, segments=callee.segments[:-1])
     receiver.binding = tool
     c.infer(receiver)
@@ -620,6 +627,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if matched is None:
         return ERRONEOUS
     if member:
+        # What becomes a prompt is looked through for holes that may be empty (W0016).
         if owner in ("Prompt", "Message"):
             for text in matched.values:
                 if text is not None:

@@ -21,6 +21,7 @@ def comparable(left: Type, right: Type) -> bool:
     """Return whether values of the types may be compared by `==` (L-3.6.5)."""
     if left in NUMBERS and right in NUMBERS:
         return True
+    # Whether nil can be equal is asked by `compare_operands`, which gives a better message than E2002.
     if NIL in (left, right) or ANY in (left, right) or right == NEVER:
         return True
     return fits(left, right) or fits(right, left)
@@ -53,6 +54,7 @@ def _compare(c: Checker, node: Comparison) -> Type | None:
     true). None: the types leave it open, or do not suit at all."""
     left, right = node.left.type, node.right.type
     sides = generic(left, "Option"), generic(right, "Option")
+    # Exactly one side is an Option.
     if (sides[0] is None) != (sides[1] is None):
         inside, other, operand = (sides[0], right, node.right) if sides[0] is not None else (sides[1], left, node.left)
         assert inside is not None
@@ -67,12 +69,15 @@ def _with_option(c: Checker, node: Comparison, inside: Type, other: Type, operan
     if other in (ANY, NEVER):
         return None
     plain = other.inner if isinstance(other, Nilable) else other
+    # `x == None` where x is never absent.
     if inside == OPEN and other != NIL and is_present(other):
         return _report_decided(c, node, f"a value of type `{other}` is never `None`", _constant_help(c, node))
     if other != NIL and not comparable(inside, plain):
         return None
+    # A union of words inside the Option decides as one outside of it does.
     if not isinstance(other, Nilable) and (decided := _with_words(c, node, node.left.type, node.right.type)):
         return decided
+    # The machine compares Options: the plain side is wrapped in Some, nil becomes None.
     operand.coercion = ToOption()
     return BOOL
 
@@ -104,6 +109,7 @@ def _with_words(c: Checker, node: Comparison, left: Type, right: Type) -> Type |
             return _report_decided(c, node, f"`{first}` and `{second}` have no word in common", _constant_help(c, node))
         return None
     words = first or second
+    # Only a literal is known to be none of the words.
     literal = _ungrouped(node.left if first is None else node.right)
     if words is None or not isinstance(literal, ast.StringLiteral) or words.holds(literal.value):
         return None

@@ -106,6 +106,7 @@ class Search:
     def missing(self, rows: Rows) -> list[str]:
         """Return values, as text, that no row matches: one of each constructor of the type, at most CASES_SHOWN and one more.
         Raise TooInvolved."""
+        # Asked for each constructor by itself, so that the message names one value of each.
         heads = self.reading.heads(self.type)
         if heads is None:
             case = self._uncovered(rows, Types(self.type, None), None)
@@ -234,6 +235,7 @@ class Search:
             if head.name not in groups:
                 groups[head.name] = self._group(head, listed, others, loose)
             group = groups[head.name]
+            # It stands in the group, but covers nothing there.
             narrow = self.reading.is_narrow(first)
             columns = self._columns((WILD,) * len(head.parts) if narrow else self.reading.parts(first, head), rest)
             group.rows.append(Row(row.arm, columns, row.covers and not narrow, row.queried))

@@ -167,6 +167,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return c.models.get(symbol, MODEL_REF)
         case AgentSymbol():
             return AGENT_REF
+        # A body may use a memory before its turn: its type depends on its steps.
         case MemorySymbol():
             check_memory(c, symbol)
             return memory_type(symbol)
@@ -189,6 +190,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
                 "E1001", node.span, f"`{path_text(node)}` is a module, not a value",
                 help=f"name something in it: `{path_text(node)}::…`",
             )
+        # `F::new` without a call is the function that makes the error, `F::V` the error itself.
         case ErrorFamilySymbol() if len(node.segments) > 1:
             family = error(symbol.name)
             return family if symbol.variant is not None else Function((STRING,), family)
@@ -343,6 +345,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
 def array_expr(c: Checker, node: ast.ArrayExpr, expected: Expected) -> Type:
     """Return the type of `[a, b]`; an empty one is open, so that its first use says the type."""
     wanted = peel(expected.type)
+    # Where Any is expected its elements may be anything, so that they need no join.
     inside = (ANY,) if wanted == ANY else generic(wanted, "Array")
     item = inside[0] if inside else None
     return array(elements(c, node.items, expected.of(item), "element"))
@@ -397,6 +400,7 @@ def _report_duplicate_keys(c: Checker, node: ast.MapExpr) -> None:
     seen: dict[tuple[type, object], ast.MapEntry] = {}
     for entry in node.entries:
         if isinstance(entry.key, (ast.StringLiteral, ast.IntLiteral, ast.BoolLiteral)):
+            # With the kind of literal: 1, true and "1" are different keys.
             key = (type(entry.key), entry.key.value)
             if key in seen:
                 text = f'"{entry.key.value}"' if isinstance(entry.key, ast.StringLiteral) else str(entry.key.value)
@@ -597,6 +601,7 @@ def _check_entry(
     if not instance.names:
         c.value(entry.value, Expected(types[name], place=f"field `{name}`"))
         return
+    # Not converted yet: the entry may bind a type argument first.
     wanted = instance.hinted(types[name])
     instance.meet_hinted(types[name], c.infer(entry.value, Expected(wanted, place=f"field `{name}`")))
 

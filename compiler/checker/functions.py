@@ -408,6 +408,7 @@ def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
 
 def _check_neighbours(c: Checker, symbol: PipelineSymbol) -> None:
     for before, stage in zip(symbol.stages, symbol.stages[1:], strict=False):
+        # An expression stage takes whatever the stages before it gave.
         if stage.stage.value is None and not assignable(before.effective, stage.parameters[0]):
             c.report(
                 "E4031", _parameter_or_name(stage).span,
@@ -547,6 +548,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
         types = [value_type(task_body(c, task)) for task in node.tasks]
         warn_of_inner_marks(c, node, node.tasks, "(await (f(), g()))?")
         return Tuple(tuple(types))
+    # `await emit(…)` is no task: the host answers.
     answer = awaited_emit(c, node.operand, expected)
     if answer is not None:
         return answer

@@ -92,6 +92,7 @@ def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
         c.report("E2031", node.target.span, f"`{impl.target}` cannot have an `impl` of a trait", help=help)
         return
     implementation = Implementation(tuple(nominal_of(p) for p in impl.type_parameters), trait.arguments, impl.target)
+    # Only impls that may suit the same values are compared: a trait may have thousands.
     alike = trait.facts.implementations.offered(head, implementation.arguments, implementation.parameters)
     first = next((other for other in alike if _may_overlap(implementation, other)), None)
     if first is not None:
@@ -227,6 +228,7 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
     E2030 for two methods of one name."""
     for impl in impls:
         is_model = isinstance(impl.head, ModelSymbol)
+        # The name of a model or tool is no type expression: its type is made here.
         impl.target = _handle_type(c, impl) or written_type(c, impl.declaration.target)
         if impl.declaration.trait is not None:
             declare_trait_impl(c, impl)

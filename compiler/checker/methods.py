@@ -83,6 +83,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return memory_value(c, node.memory)
     receiver = _receiver(c, node, expected)
     name = node.name.text
+    # Of Any the method is found at run time.
     if receiver in (ANY, NEVER):
         return _dynamic_method(c, node, receiver)
     if _is_tool_method(c, node, receiver):
@@ -148,6 +149,7 @@ def _is_tool_method(c: Checker, node: ast.MethodCall, receiver: Type) -> bool:
     name = node.name.text
     if isinstance(receiver, Nominal) and receiver.kind == "tool":
         tool = tool_of(node.receiver)
+        # A private method is its own too: it is reported as private, not as unknown.
         own = tool is not None and any(method.name == name for method in tool.methods)
         return own or not (trait_methods(c, receiver, name, node.span) or lookup(kind_of(receiver), name))
     return receiver in (TOOL_REF, MCP_REF) and lookup(kind_of(receiver), name) is None
@@ -193,6 +195,7 @@ def _declared_method(
 ) -> Type:
     """Check a method of an impl or trait, whose first parameter is the receiver."""
     name, symbol = node.name, chosen.symbol
+    # An associated function of the type has the name.
     if not symbol.takes_self:
         infer_all(c, node.arguments)
         help = f"write `{symbol.path}(…)`"
@@ -261,6 +264,7 @@ def _foreign_form_help(c: Checker, node: ast.MethodCall, receiver: Type) -> str 
 
 def _inside_help(receiver: Type, name: str) -> str | None:
     """Return the help for a method of the value inside an optional one, and for every method of a `T?`."""
+    # The method exists, but for the value inside.
     inside = generic(receiver, "Option") or generic(receiver, "Result")
     of_inside = inside is not None and lookup(kind_of(inside[0]), name) is not None
     if isinstance(receiver, Nilable):
@@ -296,8 +300,10 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return _execute_with_schema(c, node, row)
     if node.type_arguments is not None:
         c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
+    # Rows whose result depends on the argument types in a way that a signature cannot say.
     if row.special == "numeric":
         return _numeric(c, node, receiver, row)
+    # The table says Array<T>; only the checker knows which T has an order.
     if row.name == "sort" and not _sortable(receiver):
         infer_all(c, node.arguments)
         _assume_changed(node)
@@ -324,6 +330,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         type_ = _with_context(type_)
     if row.receiver == "Memory":
         _memory_method(c, node)
+        # A copy of a memory with a context has that context.
         if row.name in ("fork", "branch"):
             type_ = result(receiver, error("MemoryError"))
     if row.name in ("append", "pin") and row.receiver == "Memory":

@@ -248,6 +248,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
         structural = isinstance(c.declared(target), StructSymbol) and generic(source, "Map") is not None
         help = "use `json::value_as`, of a text `json::parse_as` or `parse_schema`" if structural else None
         return c.report("E2024", node.span, f"`{source}` cannot be cast to `{target}`", help=help)
+    # Elsewhere a cast that fails is a panic, which no type shows.
     if c.in_try and _may_fail(source, target):
         cast_fails(c, node)
     return target
@@ -382,6 +383,7 @@ def error_fields(family: str) -> dict[str, Type]:
     """Return the members of an error value of a family. Those of related families, and those that pipelines add, are nil where
     the error has none (L-3.11.13)."""
     members: dict[str, Type] = dict.fromkeys(ADDED_FIELDS, ANY)
+    # A value of a family may be of one below it, and is also of those above it.
     for other in FAMILIES.values():
         if is_family(other.name, family) or is_family(family, other.name):
             members.update(dict.fromkeys(other.all_fields(), ANY))
@@ -455,6 +457,7 @@ def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
 def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
     """Return the type of `x[i]`: an element, a part for a range, or the value of a key (L-3.7)."""
     receiver = _known_receiver(c, node)
+    # The key is typed against the Map's key type, so that a word of a union may be written.
     keys = generic(receiver, "Map")
     index_type = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
     if receiver in (ANY, NEVER) or index_type is ERRONEOUS:
@@ -627,6 +630,7 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
         case ConstSymbol():
             help = f"copy it first: `let mut x = {name};`"
             c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant", help=help)
+        # Models, tools and functions are no variables; a method of theirs changes nothing here.
         case _ if direct:
             c.report("E2034", place.span, f"`{name}` is a declaration, not a variable", help="declare a variable with `let mut`")
 

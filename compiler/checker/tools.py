@@ -95,6 +95,7 @@ def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
             continue
         text = check_value(c, "description", entry.value, TEXT, constant=True)
         return text if isinstance(text, str) else ""
+    # A model chooses a tool by its description: without one it is no tool.
     if node.doc is None:
         help = 'write `description: "…"`, or a doc comment: the model reads it'
         c.report("E4002", node.name.span, f"{owner} lacks `description`", help=help)
@@ -398,6 +399,7 @@ def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
         prefix = at.arguments[0].value
         if not isinstance(prefix, ast.StringLiteral):
             return False
+        # The chain is read from its end: the outermost scope comes last.
         scope.insert(0, prefix.value)
         at = at.receiver
     store = at.binding if isinstance(at, ast.PathExpr) else None
@@ -703,6 +705,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
     for entry in node.config:
         _check_entry(c, f"mock `{name}`", entry, fields)
         check_script(c, entry.key.text, entry.value)
+    # A scripted model has one answer, or a list of them, or an error.
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
     if len(answers) > 1:
         one, other = list(answers.values())[:2]

@@ -82,6 +82,7 @@ def listen(r: Resolver, node: ast.Listen) -> ast.Node | None:
     """Resolve `listen`; handlers see and change the variables around them (O-7.35)."""
     r.visit(node.operand)
     for handler in node.handlers:
+        # The parser has reported every other form.
         if isinstance(handler.body, ast.Closure):
             handler.task = _handler(r, handler.body)
     return None
@@ -133,6 +134,7 @@ def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node | None:
         return None
     for type_argument in node.type_arguments or ():
         r.visit(type_argument)
+    # Before the arguments are visited: an assignment would report an unknown variable.
     named_with_equals(r, node.arguments, node.name.text)
     for argument in node.arguments:
         if node.name.text in WORD_OF_METHOD:
@@ -183,6 +185,7 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
             r.visit(type_argument)
     elif isinstance(applied, ast.Call):
         r.visit(applied.callee)
+    # The left side itself is where the walk goes on.
     for argument in getattr(applied, "arguments", ()):
         if argument.value is not node.left:
             r.visit(argument.value)
@@ -267,6 +270,7 @@ def let(r: Resolver, node: ast.Let) -> None:
     r.visit(node.type)
     r.visit(node.value)
     bind_pattern(r, node.pattern)
+    # The walk of `checker/assignment.py` follows it.
     if node.value is None and isinstance(node.pattern, ast.BindPattern) and node.pattern.binding is not None:
         node.pattern.binding.deferred = True
 

@@ -188,6 +188,7 @@ def _declare_impl(r: Resolver, item: ast.Impl) -> None:
         symbol.home = r.at
         impl.methods.append(symbol)
         r.module.add(symbol, node.name.span)
+        # Methods of traits are no members of the type: paths reach them by `trait_item`.
         if head is not None and item.trait is None:
             r.module.members.setdefault(head, {}).setdefault(symbol.name, []).append(symbol)
 
@@ -197,6 +198,7 @@ def _head(r: Resolver, target: ast.TypeExpr) -> Symbol | None:
     for _ in range(LONGEST_ALIAS_CHAIN):
         if not isinstance(target, ast.NamedType):
             return None
+        # A single name is looked up as an item, a path through its modules.
         symbol = find_item(r, target.path[0]) if len(target.path) == 1 else walk(r, target.path).symbol
         if not isinstance(symbol, AliasSymbol):
             return symbol
@@ -236,6 +238,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     r.visit(node.result)
     seen: dict[str, ast.Stage] = {}
     for stage in node.stages:
+        # Each stage is a parameter of the expression stages behind it, which an image limits.
         if len(symbol.stages) >= DEFAULT.parameters:
             message = f"pipeline `{node.name.text}` has more than {DEFAULT.parameters} stages"
             r.report("E0114", stage.name.span, message, help="split it: a stage can run another pipeline")
@@ -532,6 +535,7 @@ def _model_symbol(item: ast.Config, name: str) -> ModelSymbol:
     """Return the symbol of a model; of one that is written as an agent, `model` is the `base` (O-1.260)."""
     for entry in item.entries if item.kind == "agent" else ():
         if entry.key.text == "model":
+            # Rewritten in the tree, so that nothing behind the resolver knows the other spelling.
             entry.key = ast.Ident(span=entry.key.span, text="base")
     return ModelSymbol(name, item, "", {})
 
@@ -602,6 +606,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
         for decorator in item.decorators:
             _visit_decorator(r, decorator)
         if isinstance(item, ast.Schema) and isinstance(item.symbol, StructSymbol):
+            # The declaration is the first of the forms; `schema T;` adds others.
             item.symbol.forms.append(item)
         match item:
             case ast.Struct() | ast.Schema():

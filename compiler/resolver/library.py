@@ -110,6 +110,7 @@ def declare_library(r: Resolver) -> None:
     for item in parse(Source(LIBRARY, ACTIONS), Diagnostics()).items:
         assert isinstance(item, ast.Enum)
         name = item.name.text
+        # A search of the text is enough: a needless declaration only costs time.
         if any(name in source.text for source in r.project.sources.values()):
             with r.inside(r.root, r.outermost):
                 item.symbol = r.outermost.names[name] = enum_symbol(r, item, name)
@@ -126,6 +127,7 @@ def library_tool(r: Resolver, name: str) -> Symbol | None:
             symbol = tool_symbol(r, item)
             symbol.guards = GUARDS[name]
             for method in symbol.impl.methods:
+                # Of no module: visible everywhere.
                 method.home = None
             item.symbol = r.library[name] = symbol
             r.module.add(symbol, item.name.span)

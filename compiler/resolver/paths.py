@@ -78,6 +78,7 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
     """Return the variant, error variant or associated function `owner::name`; None after a report, E1010 (L-8.3.2). A variant
     wins over an associated function of its name."""
     members = r.module.members_of(owner)
+    # A trait has no members of its own: its methods are found by `trait_item`.
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
         return trait_item(r, owner, name)
     # A variant wins over a function of its name.
@@ -201,6 +202,7 @@ def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """Return what the path before `{ … }` or `( … )` of a literal or pattern names; None after a report."""
     if len(path) > 1:
         return resolve_path(r, path)
+    # As an item: a local of that name does not hide the type.
     symbol = find_item(r, path[0])
     if symbol is None or isinstance(symbol, ConstSymbol):
         r.unknown_name(path[0], "E1002", "type")
@@ -217,6 +219,7 @@ def visit_field(r: Resolver, name: str, value: ast.Expr) -> None:
     `tools` and `memory` name declarations (E4003). Of a field that takes words, a bare word that nothing in scope has is a String
     without its quotes: E1001 says so.
     """
+    # An object: its keys are words, its values may be fields with words again.
     if isinstance(value, ast.MapExpr):
         for entry in value.entries:
             if isinstance(entry.key, ast.StringLiteral):
@@ -238,6 +241,7 @@ def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
     is_name = isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None
     if isinstance(value, ast.PathExpr) and is_name and find(r, value.segments[0]) is None:
         name = value.segments[0]
+        # Bound, so that the checker does not report it too.
         value.binding = ErroneousSymbol(name.text)
         r.unknown_name(name, "E4003", what)
     else:

@@ -60,6 +60,7 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
     project = r.project
     r.by_file[project.main] = new_module(r, r.root)
     r.undeclared.append((r.root, project.trees[project.main].items))
+    # In order of their names, so that messages and images do not depend on the file system.
     roots = sorted(project.roots.items())
     while r.undeclared or roots:
         if r.undeclared:
@@ -72,6 +73,7 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
             r.rooted.names[name] = file_module(r, file, name, r.root)
     for name, symbol in r.spaces[r.root].names.items():
         if isinstance(symbol, ModuleSymbol):
+            # Modules that the root declares are reached from every module, as files of the root are.
             r.rooted.names.setdefault(name, symbol)
     return bodies
 
@@ -90,11 +92,13 @@ def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Sou
         if place is None or local.name == "self":
             continue
         span = _name_span(place, local)
+        # W0010 said that the name is probably a variant.
         if span in shadowing:
             continue
         if not local.read and not local.name.startswith("_"):
             if span.file not in holes:
                 holes[span.file] = _holes(sources[span.file].text)
+            # A `{name}` behind the declaration is most likely a hole that was meant to read it.
             in_string = holes[span.file].get(local.name, 0) >= span.end
             help = f"write `${{{local.name}}}` in the string: a hole has a `$`" if in_string else None
             help = help or f"write `_{local.name}` if that is meant"
