@@ -563,7 +563,7 @@ def value_call(
     if not isinstance(type_, Function):
         infer_all(c, arguments)
         if type_ != ANY:
-            return NEVER if type_ == NEVER else not_callable(c, callee, type_)
+            return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
         node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
         return type_
     named = next((a.name for a in arguments if a.name is not None), None)
@@ -586,7 +586,7 @@ def value_call(
     return type_.result
 
 
-def not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
+def report_not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
     """Report a callee that is no function (E2016), with the method that a model is called by."""
     if type_ in (MODEL_REF, MODEL_BUILDER):
         help: str | None = f"write `{c.text(callee)[1:-1]}.execute(…)`"

@@ -36,7 +36,7 @@ from .exhaustiveness import check_arms
 from .json_shapes import answer_in
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .prompts import keep_text
-from .propagation import discarded_result, leave, warn_uncaught_value
+from .propagation import check_discarded, leave, warn_uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
@@ -86,7 +86,7 @@ def discard(c: Checker, node: ast.Expr) -> Type:
     """Check an expression whose value is thrown away; return Nil or `never`. A Result among them is reported by `propagation`."""
     type_ = c.infer(node, DISCARD)
     if not isinstance(node, (ast.Assign, *BLOCK_LIKE)) or (isinstance(node, ast.Try) and not node.catches):
-        discarded_result(c, node, type_)
+        check_discarded(c, node, type_)
     return NEVER if type_ == NEVER else NIL
 
 
@@ -267,7 +267,7 @@ def _without_else(
     wanted = expected.type
     # At the end of a body the better message is that a path gives no value.
     if expected.code == "E2023" and wanted is not None and convert(NIL, wanted) is MISMATCH:
-        return c.missing_value(chain[0], wanted)
+        return c.report_missing_value(chain[0], wanted)
     for node, type_ in branches:
         if type_ not in (NIL, NEVER) and type_ is not ERRONEOUS:
             return c.report(

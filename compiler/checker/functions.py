@@ -17,7 +17,7 @@ from .decorators import check_decorators
 from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
-from .propagation import cannot_leave, check_conversion
+from .propagation import check_conversion, report_cannot_leave
 from .relations import ERRONEOUS, close, generic, is_complete, join_errors
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .types import written_type
@@ -76,7 +76,7 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
         try:
             check_body(c, symbol, target)
         except RecursionError:  # of a walk over a type; trees are walked by levels
-            c.too_large(node.name.span)
+            c.report_too_large(node.name.span)
 
 
 def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
@@ -107,7 +107,7 @@ def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
         return c.value(node, Expected(wanted, "E2023"))
     actual = c.infer(node, Expected(wanted, "E2023"))
     if node.result is None and actual == NIL:
-        return c.missing_value(place, wanted, node) if wanted is not ERRONEOUS else wanted
+        return c.report_missing_value(place, wanted, node) if wanted is not ERRONEOUS else wanted
     return c.coerce(node, actual, Expected(wanted, "E2023"))
 
 
@@ -138,7 +138,7 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
     elif node.value is not None:
         c.value(node.value, Expected(wanted, "E2023"))
     elif wanted not in (NIL, ANY):
-        c.missing_value(node, wanted)
+        c.report_missing_value(node, wanted)
     return NEVER
 
 
@@ -223,7 +223,7 @@ def _inferred_result(c: Checker, node: ast.Closure, target: Target, tail: Type) 
         return joined
     if not sides:
         for raised in target.raised:
-            cannot_leave(c, raised, target)
+            report_cannot_leave(c, raised, target)
         return joined
     return errors_convert(c, target, joined)
 
@@ -347,7 +347,7 @@ def _check_stage(c: Checker, stage: StageSymbol) -> None:
         if c.deferring:
             check_assignments(c, stage)
     except RecursionError:  # of a walk over a type
-        c.too_large(stage.declaration.name.span)
+        c.report_too_large(stage.declaration.name.span)
     c.targets, c.loops, c.self_type, c.deferring = outer
     stage.state = "done"
 

@@ -42,7 +42,7 @@ from .comparisons import comparable, compare_operands
 from .context_declarations import refuse_change, slot_in, slot_member
 from .declarations import RECORD_FIELDS
 from .impls import find_method
-from .propagation import cast_fails
+from .propagation import note_cast_failure
 from .relations import (
     ERRONEOUS,
     MISMATCH,
@@ -93,7 +93,7 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
         return decided
     result = operator_type(node.operator, left, right)
     if result is None:
-        return operand_error(c, node, node.operator, left, right)
+        return report_operands(c, node, node.operator, left, right)
     return result
 
 
@@ -126,7 +126,7 @@ def _chained_help(c: Checker, node: ast.Expr) -> str | None:
     return f"write `{first} && {middle} {node.operator} {last}`"
 
 
-def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
+def report_operands(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
     """Report operands that an operator does not take (E2002), with the help for the most likely mistake."""
     help = absent_help(left) or absent_help(right)
     if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)) and BYTES not in (left, right):
@@ -250,7 +250,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
         return c.report("E2024", node.span, f"`{source}` cannot be cast to `{target}`", help=help)
     # Elsewhere a cast that fails is a panic, which no type shows.
     if c.in_try and _may_fail(source, target):
-        cast_fails(c, node)
+        note_cast_failure(c, node)
     return target
 
 
@@ -546,7 +546,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     operator = node.operator.removesuffix("=")
     result = operator_type(operator, target, actual)
     if result is None:
-        return operand_error(c, node, operator, target, actual)
+        return report_operands(c, node, operator, target, actual)
     # `x += 0.5` would make a Float of an Int variable.
     if result not in (ANY, NEVER, target):
         return c.report(

@@ -1,6 +1,6 @@
 """Errors on their way: `?`, `throw`, `try`, and discarded Results (L-3.12).
 
-Hands on `leave` (an error goes to the function or `try` around it), `discarded_result`, `check_conversion` and the rules of these
+Hands on `leave` (an error goes to the function or `try` around it), `check_discarded`, `check_conversion` and the rules of these
 forms. An error is a `Raise` on its way to a `Target` (both in `state`), which collects what arrives; the bodies that make targets
 are in `functions`. How errors convert to the declared one is in `check_conversion`.
 """
@@ -117,7 +117,7 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
         return check_conversion(c, raised, target.fails_with)
     sides = generic(target.result, "Result")
     if not sides:
-        cannot_leave(c, raised, target)
+        report_cannot_leave(c, raised, target)
         return None
     return check_conversion(c, raised, sides[1])
 
@@ -137,7 +137,7 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
         help = "add a `catch`" if code == "E3015" else by_impl
         c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
         return None
-    c.note_message(raised.node.span, raised.type, coercion)
+    c.warn_of_message(raised.node.span, raised.type, coercion)
     warn_foreign_error(c, raised.node.span, raised.type, wanted)
     return coercion
 
@@ -153,7 +153,7 @@ def from_function(c: Checker, source: Type, target: Type) -> FunctionSymbol | No
     return offers[0].method("from") if offers else None
 
 
-def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
+def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
     """Report an error whose target has no error side (E3013, E3014, E3015)."""
     code = CODES[raised.by]
     what = target.name
@@ -167,7 +167,7 @@ def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
     c.report(code, raised.node.span, f"{subject}: {what} {gives}", help=help)
 
 
-def discarded_result(c: Checker, node: ast.Expr, type_: Type) -> None:
+def check_discarded(c: Checker, node: ast.Expr, type_: Type) -> None:
     """Check a value that is thrown away: a Result is raised inside a `try` body (L-5.12.2), elsewhere it is reported (W0003)."""
     sides = generic(type_, "Result")
     if not sides:
@@ -184,7 +184,7 @@ def discarded_result(c: Checker, node: ast.Expr, type_: Type) -> None:
         c.report("W0003", node.span, f"the `{type_}` is not used", help="use `?`, `match`, or `let _ = …;`")
 
 
-def cast_fails(c: Checker, node: ast.Cast) -> None:
+def note_cast_failure(c: Checker, node: ast.Cast) -> None:
     """Note that a cast in a `try` raises its failure there, if a clause catches it (L-3.5.8)."""
     node.catchable = True
     c.target.raised.append(Raise(node, error("RuntimeError"), "as"))

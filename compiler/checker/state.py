@@ -284,9 +284,9 @@ class Checker:
 
     def bounded(self, type_: Type, span: Span) -> Type:
         """Return the type; ERRONEOUS after a report, E0114, if walks over it would take too long (G-5.8)."""
-        return type_ if type_.weight <= HEAVIEST and type_.depth <= DEEPEST else self.too_large(span)
+        return type_ if type_.weight <= HEAVIEST and type_.depth <= DEEPEST else self.report_too_large(span)
 
-    def too_large(self, span: Span) -> Type:
+    def report_too_large(self, span: Span) -> Type:
         """Report E0114 for a type that is too large or too deep."""
         message = "a type nests too deeply or is made of too many types"
         return self.report("E0114", span, message, help="declare a struct for a part")
@@ -341,11 +341,11 @@ class Checker:
             return actual
         coercion = convert(actual, wanted)
         if isinstance(coercion, _Mismatch):
-            self.mismatch(node, actual, wanted, expected)
+            self.report_mismatch(node, actual, wanted, expected)
             return ERRONEOUS
         if actual.is_open:
             learn(node, wanted)
-        self.note_message(node.span, actual, coercion)
+        self.warn_of_message(node.span, actual, coercion)
         node.coercion = coercion
         # The same object needs no lint, and most values have exactly the type that is expected.
         if actual is not wanted:
@@ -353,7 +353,7 @@ class Checker:
                 lint(self, node, actual, wanted)
         return NEVER if actual == NEVER else wanted
 
-    def note_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
+    def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
         """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
         conversion: object = coercion.inner if isinstance(coercion, ToOption) else coercion
         if not isinstance(conversion, (ToMessage, ErrToMessage)) or not self.targets:
@@ -427,15 +427,15 @@ class Checker:
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
 
-    def missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
+    def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
         """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
-    def mismatch(self, node: ast.Expr, actual: Type, wanted: Type, expected: Expected) -> Type:
+    def report_mismatch(self, node: ast.Expr, actual: Type, wanted: Type, expected: Expected) -> Type:
         """Report that an expression has another type than its place asks for, with the help for the most likely mistake."""
         if expected.code == "E2023" and actual == NIL and isinstance(node, ast.Block) and node.result is None:
-            return self.missing_value(node, wanted)
+            return self.report_missing_value(node, wanted)
         if actual == NIL:
             help: str | None = self._nothing_help(node, wanted)
         elif wanted == NIL and expected.code == "E2023":
