@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ..runtime.access.secrets import clean_text
@@ -465,8 +466,7 @@ class _Reader:
 
     def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
         program = self.program
-        known = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas, *program.pipelines]
-        for ref in known if isinstance(value, Handle) else ():
+        for ref in chain.from_iterable(program.handles.values()) if isinstance(value, Handle) else ():
             if (v.typeof(ref), ref.name) == (wanted[1], value.name):
                 return ref
         raise TypeError(f"{what}: expected a Handle of kind {wanted[1]} of the program, got {value!r}")

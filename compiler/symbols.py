@@ -2,7 +2,8 @@
 
 The resolver makes these records, with empty types, and sets them on the annotation fields of `ast`; the checker fills them;
 codegen and the language server read them and decide nothing about names or types themselves. Symbols compare by identity: each
-declaration has one. A new kind of declaration is a class here and a case of `resolver/items.py: _symbol`.
+declaration has one. A new kind of declaration is a class here, a case of `resolver/items.py: _symbol` and a row of
+`declaration_kinds.py`.
 """
 
 from __future__ import annotations
@@ -310,8 +311,8 @@ class AliasSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class MemorySymbol(Symbol):
-    """`steps`: values by the names of vm/bytecode/shape.py, by written step; None before it was checked. `of`: the memory
-    or view that a derived view is of."""
+    """`steps`: values by the names of an image (vm/memory_steps.py), by written step; None before it was checked. `of`: the
+    memory or view that a derived view is of."""
 
     declaration: ast.Store
     max_messages: int | None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...vm.builtins import FUNCTIONS, Row, lookup
 from ...vm.builtins.modules import STD_PREFIX, methods_named, std_row, takes_receiver
 from ...vm.bytecode import image as im
-from ...vm.bytecode.shape import VALUE
+from ...vm.memory_steps import VALUE
 from .. import decisions, symbols
 from .. import types as t
 from ..syntax import ast
@@ -285,7 +285,7 @@ def memory_value(g: Generator, node: ast.Call | ast.MethodCall, made: symbols.Me
     """`Memory::new(…)` in an expression: what it begins with, then the bounds that are no constants (M-2.18 to M-2.20)."""
     e = g.emitter
     assert made.value is not None
-    e.emit("MEMORY", g.module.memories[made])
+    e.emit("MEMORY", g.module.numbers[made])
     if made.value.messages is None:
         e.emit("NIL")
     else:

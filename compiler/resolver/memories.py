@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...vm.builtins import lookup
+from ...vm.memory_steps import EVICT, WORD_ARGUMENTS, WORD_STEPS
 from ..symbols import BuiltinSymbol, Local, MemorySymbol, MemoryValue
 from ..syntax import ast
 from ..types import ANY
@@ -19,8 +20,6 @@ from .state import Resolver
 
 WORD_OF_METHOD = {"remember": "tier", "recall": "from", "neighbors": "direction"}
 """Methods of memories with the argument that takes words."""
-WORD_STEPS = ("roles", "pin", "only", "redact", "on_failure", "on_conflict", "refresh", "on")
-WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 CONSTRUCTORS = ("new", "from")
 LONGEST_CHAIN = 256  # links, as the parser has it
 
@@ -81,9 +80,9 @@ def visit_memory_chain(r: Resolver, value: ast.Expr) -> None:
         if value.name.text == "context":
             _visit_context_step(r, value)
         else:
-            for argument in value.arguments:
+            for position, argument in enumerate(value.arguments):
                 if value.name.text != "per" or argument.name is not None:  # the names of key parts name nothing
-                    _visit_step_argument(r, argument, value.name.text)
+                    _visit_step_argument(r, argument, value.name.text, position)
         value = value.receiver
     if isinstance(value, ast.Call):
         r.visit(value.callee)
@@ -103,11 +102,15 @@ def _visit_context_step(r: Resolver, step: ast.MethodCall) -> None:
             r.visit(value)
 
 
-def _visit_step_argument(r: Resolver, argument: ast.Argument, step: str) -> None:
-    takes_words = step in WORD_STEPS if argument.name is None else argument.name.text in WORD_ARGUMENTS
+def _visit_step_argument(r: Resolver, argument: ast.Argument, step: str, position: int) -> None:
+    label = argument.name.text if argument.name is not None else ""
     value = argument.value
     items = value.items if isinstance(value, ast.ArrayExpr) else [value]
-    if step == "allow" and argument.name is not None and argument.name.text == "facts":
+    # The second argument of `on` is the handler, which may be a name.
+    takes_words = label in WORD_ARGUMENTS if label else step in WORD_STEPS and (step, position) != ("on", 1)
+    if label == "every" and isinstance(value, ast.PathExpr) and is_bare(value):
+        takes_words = value.segments[0].text == EVICT  # any other name is one of a constant
+    if step == "allow" and label == "facts":
         for item in items:
             if not is_bare(item):  # the name of a slot, or a tier (M-10.35)
                 r.visit(item)
