@@ -1,6 +1,8 @@
 """How the checker records on the tree what it decided: which call, which field, which coercion.
 
-The checker makes these records; codegen reads them and decides nothing about names or types itself. Must not know: bytecode.
+The checker sets these records on `target` of calls and field accesses and on `coercion` of expressions; codegen reads them and
+decides nothing about names or types itself. A new way to call something is a class here, the place in the checker that makes it,
+and a case in `codegen/calls.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from .symbols import FunctionSymbol, StructSymbol, VariantSymbol
 from .syntax import ast
 from .types import Nominal, Type
 
-# ---------------------------------------------------------------- decisions on calls
+# Calls.
 
 
 @dataclass(eq=False, slots=True)
@@ -119,7 +121,7 @@ class RecordCall(CallTarget):
     constructor: str
 
 
-# ---------------------------------------------------------------- decisions on fields and coercions
+# Fields.
 
 
 @dataclass(eq=False, slots=True)
@@ -143,7 +145,9 @@ class FieldOfError:
     name: str
 
 
-# What a coercion site asks for (L-3.3); hung on Expr.coercion.
+# Coercions (L-3.3): what happens to the value of an expression before it is used.
+
+
 @dataclass(frozen=True, slots=True)
 class ToFloat:
     """Int to Float."""

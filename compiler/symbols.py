@@ -1,7 +1,9 @@
-"""What names denote.
+"""What names denote: one class of symbols for each kind of declaration.
 
-The resolver and checker make these records and hang them on the annotation fields of `ast`; codegen reads them and decides
-nothing about names or types itself. Must not know: bytecode.
+The resolver makes these records, with empty types, and sets them on the annotation fields of `ast`; the checker fills them;
+codegen and the language server read them and decide nothing about names or types themselves. Symbols compare by identity: each
+declaration has one. A new kind of declaration is a class here, a case of `resolver/items.py: _symbol` and a row of
+`declaration_kinds.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from ..vm.schema import tool_name
 from .syntax import ast
 from .types import ANY, Nominal, Type
 
-# ----------------------------------------------------------------
 # Modules, scopes and variables; what the language and its library declare.
 
 
@@ -35,11 +36,11 @@ class ModuleSymbol(Symbol):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Its names from the root, without the root's own."""
+        """Return its names from the root on, without the root's own."""
         return () if self.home is None else (*self.home.path, self.name)
 
     def is_inside(self, other: ModuleSymbol) -> bool:
-        """Whether this is `other` or a submodule of it, to any depth: it then sees what is private there (L-8.4.1)."""
+        """Return whether this is `other` or a submodule of it, to any depth: it then sees what is private there (L-8.4.1)."""
         at: ModuleSymbol | None = self
         while at is not None and at is not other:
             at = at.home
@@ -114,7 +115,6 @@ class ErrorFamilySymbol(Symbol):
     variant: str | None = None
 
 
-# ----------------------------------------------------------------
 # Functions, impls, traits, and the declarations that make types and constants.
 
 
@@ -143,26 +143,28 @@ class FunctionSymbol(Symbol):
 
     @property
     def is_test(self) -> bool:
+        """Return whether it has the decorator `@test`, before anything was checked."""
         return any(decorator.name.text == "test" for decorator in self.declaration.decorators)
 
     @property
     def all_type_parameters(self) -> list[TypeParameterSymbol]:
-        """Those of its impl or trait, then its own."""
+        """Return the type parameters of its impl or trait, then its own."""
         return self.type_parameters if self.owner is None else [*self.owner.inside, *self.type_parameters]
 
     @property
     def takes_self(self) -> bool:
+        """Return whether it is a method, called on a receiver."""
         return bool(self.declaration.parameters) and self.declaration.parameters[0].is_self
 
     @property
     def changes_self(self) -> bool:
-        """Whether it is declared with `mut self`: it then gives its result and the new `self`."""
+        """Return whether it is declared with `mut self`: at run time it then returns its result and the new `self`."""
         parameters = self.declaration.parameters
         return bool(parameters) and parameters[0].is_self and parameters[0].mutable
 
     @property
     def path(self) -> str:
-        """Its name with that of its type, as messages, stack traces and images have it."""
+        """Return its name with that of its type, `T::m`, as messages, stack traces and images have it."""
         return self.name if self.owner is None else f"{self.owner.path}::{self.name}"
 
 
@@ -180,14 +182,16 @@ class ImplSymbol(Symbol):
 
     @property
     def inside(self) -> list[TypeParameterSymbol]:
-        """The type parameters that its methods see."""
+        """Return the type parameters that its methods see."""
         return self.type_parameters
 
     @property
     def path(self) -> str:
+        """Return `T`, or `T::X` for an impl of a trait X."""
         return self.name if self.trait is None else f"{self.name}::{self.trait.name}"
 
     def method(self, name: str) -> FunctionSymbol | None:
+        """Return the method that the impl itself writes; None for a default of its trait."""
         return next((method for method in self.methods if method.name == name), None)
 
 
@@ -203,10 +207,12 @@ class TraitSymbol(Symbol):
 
     @property
     def inside(self) -> list[TypeParameterSymbol]:
+        """Return the type parameters that its methods see: `Self`, then its own."""
         return [self.self_parameter, *self.type_parameters]
 
     @property
     def target(self) -> Type:
+        """Return the type of `self` in its methods."""
         return self.self_parameter.type
 
     @property
@@ -238,7 +244,7 @@ class StructSymbol(Symbol):
     descriptions: dict[str, str] = field(default_factory=dict)
     forms: list[ast.Schema] = field(default_factory=list)
     validators: list[ast.Expr] = field(default_factory=list)
-    was: dict[str, str] = field(default_factory=dict)  # names before, by field
+    was: dict[str, str] = field(default_factory=dict)  # by field: its earlier name, which stored data may have
     constants: dict[str, object] = field(default_factory=dict)
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 
@@ -293,12 +299,13 @@ class ConstVariant:
 
 @dataclass(eq=False, slots=True)
 class AliasSymbol(Symbol):
+    """`type A<T> = …;`; `type` is what it stands for, with T as a parameter."""
+
     declaration: ast.TypeAlias
     type: Type
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 
 
-# ----------------------------------------------------------------
 # Memories with their contexts, and shared stores.
 
 
@@ -316,30 +323,31 @@ class MemorySymbol(Symbol):
 
     @property
     def computed(self) -> list[tuple[str, ast.Expr]]:
-        """The bounds that a run computes, by name, in the order they are written (M-2.14, M-2.19)."""
+        """Return the bounds that a run computes, each with its name, in the order of the source (M-2.14, M-2.19)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
-        found = [(name, value.value) for name, value in merged.items() if isinstance(value, ComputedBound)]
-        return sorted(found, key=lambda bound: bound[1].span.start)
+        bounds = [(name, value.value) for name, value in merged.items() if isinstance(value, ComputedBound)]
+        return sorted(bounds, key=lambda bound: bound[1].span.start)
 
     @property
     def told(self) -> str:
-        """What a message calls it: its name, which that of a value is none that stands in the program."""
+        """Return what a message calls it: its name, or `this memory` for a value, whose name does not stand in the program."""
         return f"`{self.name}`" if self.value is None else "this memory"
 
     @property
     def stored_as(self) -> str | None:
-        """What `was` says."""
-        found: str | None = (self.steps or {}).get("was", {}).get("was")
-        return found
+        """Return the name that `.was(…)` gives: the one it was stored under before; None without that step."""
+        old_name: str | None = (self.steps or {}).get("was", {}).get("was")
+        return old_name
 
     @property
     def log(self) -> MemorySymbol:
-        """The memory whose log it shows: itself, unless it is a view."""
+        """Return the memory whose log it shows: itself, unless it is a view."""
         return self if self.of is None else self.of.log
 
     @property
     def image_steps(self) -> dict[str, Any]:
-        """What the image carries beside `max_messages`, `of` and `context` (M-2.13)."""
+        """Return the steps as the image holds them, by name in alphabetical order; `retain` and `context` stand elsewhere
+        there (M-2.13)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         computed = {name: value for name, value in merged.items() if isinstance(value, (ComputedBound, BoundFunction))}
         if self.value is not None:
@@ -350,9 +358,9 @@ class MemorySymbol(Symbol):
 
     @property
     def context(self) -> ContextSymbol | None:
-        """What `.context(C)` names."""
-        found: ContextSymbol | None = (self.steps or {}).get("context", {}).get("context")
-        return found
+        """Return the context that `.context(C)` names, or None."""
+        symbol: ContextSymbol | None = (self.steps or {}).get("context", {}).get("context")
+        return symbol
 
 
 @dataclass(eq=False, slots=True)
@@ -365,7 +373,7 @@ class Slot:
     mutable: bool
     declaration: ast.Slot
     type: Type = ANY
-    was: str | None = None  # its name before
+    was: str | None = None  # its earlier name, which stored data may have
     root: Local = field(default_factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
 
 
@@ -380,7 +388,8 @@ class ContextSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class SlotAccess:
-    """`m.slot` (M-10.2). `held`: the variable with what the function loaded at entry, an Option; `needed`: by `needs`."""
+    """`m.slot` (M-10.2). `held`: the hidden variable with what a clause of the function loaded at entry, an Option, or None if no
+    clause names the slot; `needed`: the clause is `needs`, so that the slot has a value."""
 
     slot: Slot
     held: Local | None = None
@@ -429,10 +438,11 @@ class HashMapSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class LedgerSymbol(Symbol):
+    """`ledger x: Ledger = Ledger::new();`"""
+
     declaration: ast.Store
 
 
-# ----------------------------------------------------------------
 # What programs orchestrate: connections, models, agents, tools, MCP servers, pipelines.
 
 
@@ -483,11 +493,12 @@ class ToolSymbol(Symbol):
     guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
 
     def wire_name(self, method: FunctionSymbol) -> str:
-        """What a model calls it (O-4.8)."""
+        """Return the name by which a model calls the method (O-4.8)."""
         return tool_name(self.name, method.name)
 
     @property
     def methods(self) -> list[FunctionSymbol]:
+        """Return all its methods; those that a model may call are the keys of `arguments`."""
         return self.impl.methods
 
 
@@ -504,6 +515,7 @@ class McpSymbol(Symbol):
     results: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
 
     def wire_name(self, method: FunctionSymbol) -> str:
+        """Return the name by which a model calls the tool of the server (O-4.8)."""
         return tool_name(self.name, method.name)
 
 
@@ -520,12 +532,13 @@ class StageSymbol(FunctionSymbol):
 
     @property
     def path(self) -> str:
+        """Return `pipeline::stage`."""
         return f"{self.pipeline.name}::{self.name}"
 
 
 @dataclass(eq=False, slots=True)
 class PipelineSymbol(Symbol):
-    """`input`, `output`: those of its signature, else of its stages (O-6.23); None until somebody asks."""
+    """`input`, `output`: those of its signature, else of its stages (O-6.23); None until a use of it is checked."""
 
     declaration: ast.Pipeline
     stages: list[StageSymbol] = field(default_factory=list)
@@ -533,5 +546,5 @@ class PipelineSymbol(Symbol):
     output: Type | None = None
 
 
-# What gives tools to models.
+# What offers tools to models.
 Offering = ToolSymbol | McpSymbol | HashMapSymbol | LedgerSymbol | MemorySymbol

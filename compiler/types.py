@@ -1,7 +1,9 @@
-"""Static types as values.
+"""Static types as values: what the checker computes with, and how a type is spelt in a message.
 
-Shared by resolver, checker and codegen; equal types are equal objects by value; the most frequent compare themselves, which
-mostly means that they are one object. Must not know: trees, symbols, bytecode.
+Hands on the classes of types (`Simple`, `Generic`, `Nominal` and their like), the constants and constructors below, and what
+impls say about a type (`Facts`, `Implementations`) to resolver, checker, hints and codegen. Types are immutable and compare by
+value. How types relate (conversion, join) is in `checker/relations.py`. A new predeclared type is a constant here and a row of
+`resolver/names.py`.
 """
 
 from __future__ import annotations
@@ -9,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-SHOWN = 24  # levels of a type that a message spells
-MOST_SHOWN = 200  # and parts of it: types share their parts, so that few levels may have thousands
+LEVELS_SHOWN = 24  # levels of a type that a message spells
+PARTS_SHOWN = 200  # and parts of it: types share their parts, so that few levels may have thousands
 MEMBERS_SHOWN = 40  # and members of a string union
 
-_set = object.__setattr__
+_set = object.__setattr__  # types are frozen: computed fields are set once, when a type is made
 
 
-class Room:
-    """How many parts of a type may still be spelled."""
+class SpellingBudget:
+    """How many parts of one type a message may still spell."""
 
     __slots__ = ("left",)
 
     def __init__(self) -> None:
-        self.left = MOST_SHOWN
+        self.left = PARTS_SHOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +39,17 @@ class Type:
     has_parameters: bool = field(init=False, compare=False, repr=False, default=False)
     _hash: int | None = field(init=False, compare=False, repr=False, default=None)
 
-    def spell(self, levels: int, room: Room) -> str:
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        """Return the spelling in source with at most `levels` levels inside each other; each part takes one from `budget`.
+        What is cut is written `…`."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return self.spell(SHOWN, Room())
+        return self.spell(LEVELS_SHOWN, SpellingBudget())
 
 
 def _measure(type_: Type, parts: Iterable[Type]) -> None:
+    """Set the computed fields of a new type from those of its parts, which avoids a walk over all of it."""
     weight = depth = 1
     for part in parts:
         weight += part.weight
@@ -59,7 +64,8 @@ def _measure(type_: Type, parts: Iterable[Type]) -> None:
 
 
 def _hashed(type_: Type, *parts: object) -> int:
-    """The hash of these, computed once: without that it takes a walk over all that the type is made of."""
+    """Return the hash of `parts`, computed once: otherwise each look-up in a dict takes a walk over all that the type is made
+    of."""
     known = type_._hash
     if known is None:
         known = hash(parts)
@@ -67,16 +73,16 @@ def _hashed(type_: Type, *parts: object) -> int:
     return known
 
 
-def _listed(types: Iterable[Type], levels: int, room: Room) -> str:
+def _listed(types: Iterable[Type], levels: int, budget: SpellingBudget) -> str:
     if not levels:
         return "…"
     texts: list[str] = []
     for type_ in types:
-        if room.left <= 0:
+        if budget.left <= 0:
             texts.append("…")
             break
-        room.left -= 1
-        texts.append(type_.spell(levels - 1, room))
+        budget.left -= 1
+        texts.append(type_.spell(levels - 1, budget))
     return ", ".join(texts)
 
 
@@ -89,7 +95,7 @@ class Simple(Type):
     def __eq__(self, other: object) -> bool:
         return self is other or (type(other) is Simple and self.name == other.name)
 
-    def spell(self, levels: int, room: Room) -> str:
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
         return self.name
 
 
@@ -109,12 +115,14 @@ class Generic(Type):
     def __post_init__(self) -> None:
         _measure(self, self.arguments)
 
-    def spell(self, levels: int, room: Room) -> str:
-        return self.name if self.name == "PipelineRef" else f"{self.name}<{_listed(self.arguments, levels, room)}>"
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        return self.name if self.name == "PipelineRef" else f"{self.name}<{_listed(self.arguments, levels, budget)}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple(Type):
+    """`(A, B)`, `(A,)`, `()`."""
+
     items: tuple[Type, ...]
 
     def __eq__(self, other: object) -> bool:
@@ -126,13 +134,15 @@ class Tuple(Type):
     def __post_init__(self) -> None:
         _measure(self, self.items)
 
-    def spell(self, levels: int, room: Room) -> str:
-        inside = _listed(self.items, levels, room)
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        inside = _listed(self.items, levels, budget)
         return f"({inside},)" if len(self.items) == 1 else f"({inside})"
 
 
 @dataclass(frozen=True, slots=True)
 class Nilable(Type):
+    """`T?`. Made by `relations.nilable`, since a T that holds nil already stays as it is (L-3.1.8)."""
+
     inner: Type
 
     def __eq__(self, other: object) -> bool:
@@ -144,12 +154,14 @@ class Nilable(Type):
     def __post_init__(self) -> None:
         _measure(self, (self.inner,))
 
-    def spell(self, levels: int, room: Room) -> str:
-        return f"{_listed((self.inner,), levels, room)}?"
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        return f"{_listed((self.inner,), levels, budget)}?"
 
 
 @dataclass(frozen=True, slots=True)
 class Function(Type):
+    """`fn(A, B) -> R`; a function without result has the result Nil, which is not spelt."""
+
     parameters: tuple[Type, ...]
     result: Type
 
@@ -164,14 +176,14 @@ class Function(Type):
     def __post_init__(self) -> None:
         _measure(self, (*self.parameters, self.result))
 
-    def spell(self, levels: int, room: Room) -> str:
-        head = f"fn({_listed(self.parameters, levels, room)})"
-        return head if self.result == NIL else f"{head} -> {_listed((self.result,), levels, room)}"
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        head = f"fn({_listed(self.parameters, levels, budget)})"
+        return head if self.result == NIL else f"{head} -> {_listed((self.result,), levels, budget)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Union(Type):
-    """A set of string literals."""
+    """A string union, `"a" | "b"`: its members in the order of the source. `known` is the same as a set."""
 
     members: tuple[str, ...]
     known: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -186,17 +198,17 @@ class Union(Type):
         return _hashed(self, self.members)
 
     def holds(self, text: str) -> bool:
-        """Whether the text is a member, in a time that does not depend on their number."""
+        """Return whether a text is a member, in a time that does not depend on how many there are."""
         return text in self.known
 
-    def spell(self, levels: int, room: Room) -> str:
-        shown = [f'"{member}"' for member in self.members[:MEMBERS_SHOWN]]
-        return " | ".join([*shown, "…"] if len(self.members) > MEMBERS_SHOWN else shown)
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        members = [f'"{member}"' for member in self.members[:MEMBERS_SHOWN]]
+        return " | ".join([*members, "…"] if len(self.members) > MEMBERS_SHOWN else members)
 
 
 @dataclass(eq=False, slots=True)
 class Implementation:
-    """`impl<parameters> X<arguments> for target`, as the trait X knows it."""
+    """`impl<parameters> X<arguments> for target`, as the trait X knows it. Compared by identity: each impl is one object."""
 
     parameters: tuple[Nominal, ...]
     arguments: tuple[Type, ...]
@@ -204,42 +216,47 @@ class Implementation:
 
 
 class Implementations:
-    """The impls of a trait in the order in which they were met. Those that may suit are found by the head of their target and the
-    forms of their arguments: a trait may have thousands, and each be asked for."""
+    """The impls of a trait in the order in which they were declared. Those that may suit are found by the head of their target
+    and the forms of their arguments: a trait may have thousands, and each may be looked up."""
 
-    __slots__ = ("every", "numbers", "_found_by")
+    __slots__ = ("every", "numbers", "_index")
 
     def __init__(self) -> None:
         self.every: list[Implementation] = []
         self.numbers: dict[Implementation, int] = {}
         # By head, None for all; then by the positions of arguments that have a form; then by these forms.
-        self._found_by: dict[str | None, dict[tuple[int, ...], dict[tuple[object, ...], list[Implementation]]]] = {}
+        self._index: dict[str | None, dict[tuple[int, ...], dict[tuple[object, ...], list[Implementation]]]] = {}
 
-    def add(self, made: Implementation, head: str) -> None:
-        self.numbers[made] = len(self.every)
-        self.every.append(made)
-        forms = [form(argument, made.parameters) for argument in made.arguments]
-        fixed = tuple([at for at, one in enumerate(forms) if one is not None])
+    def add(self, implementation: Implementation, head: str) -> None:
+        """Append an impl; `head` is what is left of its target at run time (`relations.kind_head`)."""
+        self.numbers[implementation] = len(self.every)
+        self.every.append(implementation)
+        # An argument without form fits every type, so that it cannot be part of the key.
+        forms = [form(argument, implementation.parameters) for argument in implementation.arguments]
+        fixed = tuple([position for position, one in enumerate(forms) if one is not None])
         for key in (head, None):
-            alike = self._found_by.setdefault(key, {}).setdefault(fixed, {})
-            alike.setdefault(tuple([forms[at] for at in fixed]), []).append(made)
+            by_forms = self._index.setdefault(key, {}).setdefault(fixed, {})
+            by_forms.setdefault(tuple([forms[position] for position in fixed]), []).append(implementation)
 
     def offered(self, head: str | None, arguments: tuple[Type, ...], free: tuple[Nominal, ...] = ()) -> list[Implementation]:
-        """All that may suit these arguments, of which `free` stand for any type, and some that do not. None: of any head."""
+        """Return the impls that may suit a trait with these arguments, in the order of declaration: all that do, and some that do
+        not. `free` are type parameters that stand for any type; `head` None means targets of any head."""
         forms = [form(argument, free) for argument in arguments]
-        found: list[list[Implementation]] = []
-        for fixed, alike in self._found_by.get(head, {}).items():
-            wanted = tuple([forms[at] if at < len(forms) else None for at in fixed])
-            found += alike.values() if None in wanted else [alike.get(wanted, [])]
-        made = [one for some in found for one in some]
-        return made if len(found) == 1 else sorted(made, key=self.numbers.__getitem__)
+        groups: list[list[Implementation]] = []
+        for fixed, by_forms in self._index.get(head, {}).items():
+            # Where the sought type has no form either, every impl of the group may suit.
+            wanted = tuple([forms[position] if position < len(forms) else None for position in fixed])
+            groups += by_forms.values() if None in wanted else [by_forms.get(wanted, [])]
+        candidates = [implementation for group in groups for implementation in group]
+        return candidates if len(groups) == 1 else sorted(candidates, key=self.numbers.__getitem__)
 
     def has(self, head: str) -> bool:
-        return head in self._found_by
+        """Return whether there is an impl whose target has this head."""
+        return head in self._index
 
 
 def form(type_: Type, free: tuple[Nominal, ...]) -> object:
-    """What two types have in common where one may be matched with the other; None for one that fits every type."""
+    """Return a key that two types share if one may be matched with the other; None for a type that fits every type."""
     match type_:
         case Open() | Parameter():
             return None
@@ -258,8 +275,9 @@ def form(type_: Type, free: tuple[Nominal, ...]) -> object:
 
 @dataclass(eq=False, slots=True)
 class Facts:
-    """What impls and bounds say about a nominal type; every mention of the type shares it. `bounds`: of a type parameter.
-    `implementations`: of a trait. `is_error`: it has `impl Error` (L-3.11.14)."""
+    """What impls and bounds say about a nominal type; every mention of the type shares one object, which is filled while impls
+    are declared and takes no part in comparing types. `bounds`: of a type parameter. `implementations`: of a trait.
+    `is_error`: it has `impl Error` (L-3.11.14)."""
 
     bounds: tuple[Nominal, ...] = ()
     implementations: Implementations = field(default_factory=Implementations)
@@ -296,22 +314,24 @@ class Nominal(Type):
 
     @property
     def unique_name(self) -> str:
+        """Return the name that no other declared type of the program has."""
         return self.key or self.name
 
     @property
     def bare(self) -> Nominal:
-        """Without type arguments, which do not exist at run time (L-3.1.22)."""
+        """Return the type without type arguments, which do not exist at run time (L-3.1.22)."""
         return self.of(()) if self.arguments else self
 
     def of(self, arguments: tuple[Type, ...]) -> Nominal:
+        """Return the same declared type with other type arguments; it shares the facts."""
         return Nominal(self.kind, self.name, arguments, self.key, self.plain, self.facts)
 
-    def spell(self, levels: int, room: Room) -> str:
-        return f"{self.name}<{_listed(self.arguments, levels, room)}>" if self.arguments else self.name
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
+        return f"{self.name}<{_listed(self.arguments, levels, budget)}>" if self.arguments else self.name
 
 
 def bare(type_: Type) -> Type:
-    """The type without type arguments of its own."""
+    """Return a nominal type without its type arguments, any other type as it is."""
     return type_.bare if isinstance(type_, Nominal) else type_
 
 
@@ -324,18 +344,18 @@ class Parameter(Type):
     def __post_init__(self) -> None:
         _set(self, "is_open", True)
 
-    def spell(self, levels: int, room: Room) -> str:
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
         return self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Open(Type):
-    """A side that inference has not found yet (`[]`, `None`, the other side of `Ok(x)`)."""
+    """A side whose type inference does not know yet (`[]`, `None`, the other side of `Ok(x)`)."""
 
     def __post_init__(self) -> None:
         _set(self, "is_open", True)
 
-    def spell(self, levels: int, room: Room) -> str:
+    def spell(self, levels: int, budget: SpellingBudget) -> str:
         return "_"
 
 
@@ -394,12 +414,12 @@ def hashmap(key: Type, value: Type) -> Generic:
 
 
 def pipeline(input: Type, output: Type) -> Type:
-    """The handle of a pipeline, as `.run` is typed."""
+    """Return the handle of a pipeline, by which its `.run` is typed."""
     return Generic("PipelineRef", (input, output))
 
 
 def memory_of(context: Type) -> Generic:
-    """`Memory<C>`: a memory whose slots are those of the context C (M-2.2)."""
+    """Return `Memory<C>`: a memory whose slots are those of the context C (M-2.2)."""
     return Generic("Memory", (context,))
 
 
@@ -412,6 +432,7 @@ def result(value: Type, error: Type) -> Generic:
 
 
 def error(family: str) -> Nominal:
+    """Return the type of a built-in error family, as `HttpError`."""
     return Nominal("error", family)
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from ..compiler.checker.arguments import kind_of
 from ..compiler.checker.calls import bounded_methods, bounded_names, names_through_traits, trait_methods
-from ..compiler.checker.context import Checker, private_fields
-from ..compiler.checker.contexts import slots_of
-from ..compiler.checker.declarations import find_method, methods_of
+from ..compiler.checker.context_declarations import slots_of
+from ..compiler.checker.impls import find_method, methods_of
 from ..compiler.checker.operators import error_fields, fields_of
 from ..compiler.checker.program import Examined
+from ..compiler.checker.state import Checker, private_fields
 from ..compiler.checker.tools import tool_of
 from ..compiler.diagnostics import Diagnostics
 from ..compiler.resolver.names import TOOL_NAMES, outermost

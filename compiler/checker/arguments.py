@@ -1,6 +1,8 @@
-"""Arguments to parameters: positions, names, defaults (L-3.8.1).
+"""Arguments to parameters: positions, names, defaults (L-3.8.1), and calls of rows of the table of built-ins (L-6).
 
-Hands on `match_arguments` and `Matched`. Must not know: what is called.
+Hands on `match_arguments` and `Matched` (which argument goes to which parameter), `infer_arguments` (their types, and the type
+arguments of the callee), `call_row` for any built-in, and `kind_of`, under which the table lists the methods of a type. What a
+call is decided to be stands in `calls` and `methods`.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ from ..hints.names import ARGUMENTS, did_you_mean
 from ..source import Span
 from ..syntax import ast
 from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Simple, Tuple, Type
-from .context import Checker, Expected
 from .relations import close, generic, is_complete, widen
 from .signatures import Bindings, Formal, signature_of, substitute, unify
+from .state import Checker, Expected
 
 
 @dataclass(slots=True)
 class Matched:
-    """`values`: per parameter its argument, None where the default applies (further arguments of a variadic parameter
-    follow); `order`: indexes of `values` as written."""
+    """Which argument goes to which parameter. `values`: for each parameter its argument, None where the default applies (further
+    arguments of a variadic parameter follow); `order`: the indexes into `values` in the order of the source."""
 
     values: list[ast.Expr | None]
     order: list[int]
@@ -31,7 +33,8 @@ class Matched:
 def match_arguments(
     c: Checker, callee: str, formals: Sequence[Formal], arguments: list[ast.Argument], span: Span
 ) -> Matched | None:
-    """None after a report; the arguments are then still to be typed by `infer_all`."""
+    """Return which argument goes to which parameter; None after a report (E2006, E2007): the caller then types them by
+    `infer_all`. `span` is the callee's."""
     if formals and formals[-1].variadic:
         return _match_variadic(c, callee, formals, arguments)
     positions = {formal.name: i for i, formal in enumerate(formals)}
@@ -44,6 +47,7 @@ def match_arguments(
             if argument.name is not None:
                 _unknown(c, callee, argument.name, formals)
             continue
+        # A parameter may be given by position and by name: the second one is the mistake.
         before = matched.values[index]
         if before is not None:
             sound = False
@@ -91,7 +95,7 @@ def _check_count(
     return not missing
 
 
-# What is meant by so many arguments of a method, which elsewhere takes them.
+# The help for a method with as many arguments as it takes in other languages.
 _COUNTED = {
     ("append", 1): "write `.append(role, text)`; a Message goes in by `.append_all([{a}])`",
     ("get", 2): "write `.get({a}) ?? {b}`",
@@ -109,13 +113,13 @@ def _counted_help(c: Checker, callee: str, arguments: list[ast.Argument]) -> str
 
 
 def _piped_help(arguments: list[ast.Argument], callee: Span) -> str | None:
-    """The left side of `|>` is an argument that stands before its function."""
+    """Return the help for a call by `|>`, told by an argument that stands before its function."""
     piped = bool(arguments) and arguments[0].value.span.end <= callee.start
     return "the value before `|>` is the first argument" if piped else None
 
 
 def signature_help(formals: Sequence[Formal]) -> str:
-    """The parameters, as their declaration says them."""
+    """Return a help that lists the parameters as a declaration writes them."""
     parts = ", ".join(f"{f.name}: {f.type}{'' if f.required else ' = …'}" for f in formals)
     return f"it takes `({parts})`" if parts else "it takes no arguments: `()`"
 
@@ -128,19 +132,16 @@ def _count(formals: Sequence[Formal]) -> str:
 
 
 def infer_all(c: Checker, arguments: list[ast.Argument]) -> None:
-    """Types arguments nothing is known about."""
+    """Type arguments that go to no known parameter, so that what is wrong inside them is reported."""
     for argument in arguments:
         c.infer(argument.value)
 
 
-# ----------------------------------------------------------------
 # Calls of built-in functions and methods: one signature table, type arguments inferred (L-3.2.6, L-6).
-#
-# Hands on `call_row` for any row of the table, `function_value`, `kind_of`.
 
 
 def kind_of(type_: Type) -> str:
-    """The receiver kind under which the table lists the methods of a type; `Any` for those that share its rows only."""
+    """Return the kind under which the table lists the methods of a type; `Any` for types that have only those of every value."""
     type_ = widen(type_)
     match type_:
         case Simple() | Generic():
@@ -157,7 +158,7 @@ def kind_of(type_: Type) -> str:
 
 
 def everyday_method(type_: Type, name: str) -> str | None:
-    """The help for a method called as in other languages, None if the table has nothing that the type offers."""
+    """Return the help for a method called as in other languages; None if the type has nothing of the kind."""
     kind = kind_of(type_)
     known = next((m for m in names.METHODS.get(name, ()) if lookup(kind, m) is not None), None)
     if known is not None:
@@ -177,19 +178,20 @@ def everyday_method(type_: Type, name: str) -> str | None:
     return names.FORMS.get(name, "").replace("{name}", name) or None
 
 
-# Forms compiled into instructions that can be values nevertheless.
+# Rows that are compiled into instructions of their own and can be function values nevertheless.
 INSTRUCTIONS = ("print", "println", "emit", "flush_emits")
 
 
 def function_value(c: Checker, node: ast.PathExpr, name: str) -> Type | None:
-    """The type of a built-in function or `T::name` that is not called; None for names of types."""
+    """Return the type of a built-in function or `T::name` that is not called; None for names of types."""
     owner, _, member = name.rpartition("::")
     row = ASSOCIATED.get((owner, member)) if owner else FUNCTIONS.get(member)
     return None if row is None else value_of_row(c, node, row)
 
 
 def value_of_row(c: Checker, node: ast.PathExpr, row: Row) -> Type:
-    """A function value takes values, by position: what a form of the compiler or a type argument is for cannot be one."""
+    """Return the type of a built-in as a function value; E2010 for one that only the compiler can call, or that needs a type
+    argument."""
     if (row.kind == "special" and (row.module or row.name not in INSTRUCTIONS)) or row.takes_schema:
         help = f"call it in a closure: `|x| {row.name}(x)`"
         return c.report("E2010", node.span, f"`{row.name}` is no function value", help=help)
@@ -204,11 +206,12 @@ def call_row(
     arguments: list[ast.Argument],
     span: Span,
     expected: Expected,
-    given: Bindings | None = None,
+    known: Bindings | None = None,
 ) -> tuple[Type, Matched | None]:
-    """Types the arguments of a call of `row`; gives its result and who fills which parameter, None after a report."""
+    """Type the arguments of a call of `row`. Return the type of its result and which argument goes to which parameter, None
+    after a report. `known` binds type parameters that are written, as `T` of `execute_with_schema<T>`."""
     signature = signature_of(row)
-    bindings: Bindings = dict(given or {})
+    bindings: Bindings = dict(known or {})
     if signature.receiver is not None and receiver is not None:
         unify(signature.receiver, receiver, bindings)
     matched = match_arguments(c, row.name, signature.parameters, arguments, span)
@@ -217,13 +220,15 @@ def call_row(
         return ANY, None
     hints = hints_of(signature.result, expected)
     infer_arguments(c, signature.parameters, matched, bindings, hints)
+    # Hints come last: what an argument says counts more than what the place expects.
     for name, hint in hints.items():
         bindings.setdefault(name, hint)
     return substitute(signature.result, bindings), matched
 
 
 def hints_of(result: Type, expected: Expected) -> Bindings:
-    """What the expected type says about the type parameters of the result."""
+    """Return what the expected type says about the type parameters of the result. A value that will be wrapped is compared
+    with what is inside the wrapper."""
     hints: Bindings = {}
     wanted = expected.type
     while _is_wrapped(wanted) and not _is_wrapped(result):
@@ -234,26 +239,31 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
 
 
 def _is_wrapped(type_: Type | None) -> bool:
-    """Whether a plain value converts to it by being wrapped (L-3.3.5, L-3.3.6)."""
+    """Return whether a plain value converts to the type by being wrapped (L-3.3.5, L-3.3.6)."""
     return isinstance(type_, Nilable) or generic(type_, "Option") is not None
 
 
 def infer_arguments(
     c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings
 ) -> None:
-    """Types each argument against its parameter, binding type parameters on the way, then converts all."""
+    """Type each argument against its parameter, binding type parameters on the way, then convert all.
+
+    Two passes, since a later argument may bind what an earlier one left open.
+    """
     variadic = bool(formals) and formals[-1].variadic
     pairs = [(formals[0] if variadic else formals[i], value) for i, value in enumerate(matched.values)]
     pending: list[tuple[Formal, ast.Expr, Type]] = []
     for formal, value in pairs:
         if value is None:
+            # A built-in parameter that is left out counts as nil.
             unify(formal.type, NIL, bindings)
             continue
         wanted = substitute(formal.type, {**hints, **bindings})
-        found = c.infer(value, Expected(wanted, "E2009", f"parameter `{formal.name}`"))
-        unify(formal.type, found, bindings, hints)
-        pending.append((formal, value, found))
-    for formal, value, found in pending:
+        actual = c.infer(value, Expected(wanted, "E2009", f"parameter `{formal.name}`"))
+        unify(formal.type, actual, bindings, hints)
+        pending.append((formal, value, actual))
+    for formal, value, actual in pending:
         wanted = substitute(formal.type, bindings)
+        # What is still open was bound by no argument: the caller reports it, or it stays Any.
         if is_complete(wanted):
-            c.coerce(value, found, Expected(wanted, "E2009", f"parameter `{formal.name}`"))
+            c.coerce(value, actual, Expected(wanted, "E2009", f"parameter `{formal.name}`"))

@@ -1,8 +1,8 @@
 """Definite assignment of `let x: T;` (L-3.13.3).
 
-A walk over one finished function that follows which deferred variables hold a value: E2037 for a use before, E2038 for a second
-assignment of an immutable one. Runs only for functions that have such a variable. Must not know: types, except which
-expressions diverge.
+Hands on `check_assignments`, which `program` and `functions` call for functions that have such a variable, after their body was
+typed. A forward data-flow analysis over the tree: E2037 for a use before an assignment, E2038 for a second assignment of an
+immutable variable. Of types it uses only `never`, which ends a path. A new form that branches or loops is a row of _RULES.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ from typing import Any
 from ..symbols import FunctionSymbol, Local
 from ..syntax import ast
 from ..types import NEVER
-from .context import SPINES, Checker
 from .relations import ERRONEOUS
+from .state import SPINES, Checker
 
 
 @dataclass(slots=True)
 class Flow:
-    """At one point of the program: variables assigned on every path here, on some path here; `dead`: no path leads here."""
+    """What is known at one point of the function. `sure`: variables assigned on every path to it; `maybe`: on some path;
+    `dead`: no path leads to it."""
 
     sure: set[Local] = field(default_factory=set)
     maybe: set[Local] = field(default_factory=set)
     dead: bool = False
 
     def copy(self) -> Flow:
+        """Return a copy that a branch may change."""
         return Flow(set(self.sure), set(self.maybe), self.dead)
 
 
 def merge(flows: Iterable[Flow]) -> Flow:
-    """Where several paths meet."""
+    """Return what is known where several paths meet; those that do not come there are left out."""
     alive = [flow for flow in flows if not flow.dead]
     if not alive:
         return Flow(dead=True)
@@ -39,6 +41,10 @@ def merge(flows: Iterable[Flow]) -> Flow:
 
 
 class Walk:
+    """The walk over one function, in the order of evaluation; `flow` is what is known at the present point. `breaks` and
+    `continues` collect what is known where a loop is left, innermost loop last; `silent` counts the loops being walked for the
+    first time, without reports."""
+
     __slots__ = ("checker", "flow", "breaks", "continues", "labels", "silent", "reported", "closures")
 
     def __init__(self, checker: Checker) -> None:
@@ -52,11 +58,13 @@ class Walk:
         self.closures = 0
 
     def visit(self, node: ast.Node | None) -> None:
+        """Walk over a node."""
         if node is not None:
             self.checker.nesting.call(self._visit, node)
 
     def _visit(self, node: ast.Node) -> None:
         chain: list[ast.Node] = []
+        # Left-deep chains are walked in a loop, as in `Checker.infer`.
         while type(node) in SPINES:
             chain.append(node)
             node = getattr(node, SPINES[type(node)])
@@ -79,7 +87,7 @@ class Walk:
             self.flow.dead = True
 
     def _after_spine(self, node: ast.Node) -> None:
-        """What a form of the spine evaluates after its first child."""
+        """Walk over what a form of the spine evaluates after its first child."""
         match node:
             case ast.Binary(operator="&&" | "||" | "??"):
                 before = self.flow.copy()
@@ -107,17 +115,20 @@ class Walk:
         self.all(a.value for a in getattr(call, "arguments", ()) if a.value is not node.left)
 
     def all(self, nodes: Iterable[ast.Node | None]) -> None:
+        """Walk over nodes that are evaluated one after the other."""
         for node in nodes:
             self.visit(node)
 
     def report(self, code: str, local: Local, node: ast.Node, message: str, help: str) -> None:
+        """Report a variable once, and not in the first walk over a loop."""
         if not self.silent and local not in self.reported:
             self.reported.add(local)
             self.checker.report(code, node.span, message, help=help)
 
-    # ------------------------------------------------------------ variables
+    # Variables.
 
     def read(self, node: ast.PathExpr) -> None:
+        """Report the use of a deferred variable that may have no value yet (E2037)."""
         local = node.binding
         if not (isinstance(local, Local) and local.deferred) or local.type is ERRONEOUS:
             return
@@ -126,6 +137,7 @@ class Walk:
             self.report("E2037", local, node, f"`{local.name}` is not assigned {path}", "assign it on every path")
 
     def assign(self, node: ast.Assign) -> None:
+        """Note an assignment of a deferred variable; report a second one of an immutable variable (E2038)."""
         target = node.target
         while isinstance(target, ast.GroupExpr):
             target = target.inner
@@ -135,6 +147,7 @@ class Walk:
             self.visit(node.value)
             return
         self.visit(node.value)
+        # A closure may run several times: each assignment in it may be a second one.
         again = (local in self.flow.maybe or self.closures) and not self.flow.dead
         if again and not local.mutable:
             self.report("E2038", local, node, f"`{local.name}` may be assigned already", f"declare it `let mut {local.name}: …;`")
@@ -142,6 +155,7 @@ class Walk:
         self.flow.maybe.add(local)
 
     def let(self, node: ast.Let) -> None:
+        """A declaration has no value yet, also in the next round of a loop."""
         self.visit(node.value)
         local = node.pattern.binding if isinstance(node.pattern, ast.BindPattern) else None
         if isinstance(local, Local):
@@ -149,16 +163,19 @@ class Walk:
             self.flow.maybe.discard(local)
 
     def await_(self, node: ast.Await) -> None:
+        """Walk over the operands, each a task if there are several."""
         self.all(node.tasks if node.tasks is not None else [node.operand])
 
     def task(self, node: ast.Spawn | ast.AsyncBlock) -> None:
+        """Walk over the body of the task."""
         self.visit(node.task)
 
     def parallel_for(self, node: ast.ParallelFor) -> None:
+        """Walk over the iterable and the limit, then the body as a task."""
         self.all([node.iterable, node.limit, node.task])
 
     def closure(self, node: ast.Closure | ast.TaskBody) -> None:
-        """Runs at any time later, or never."""
+        """Walk over a body that runs at any time later, or never: what it assigns may be assigned afterwards, but is not sure."""
         before = self.flow.copy()
         loops, (self.breaks, self.continues, self.labels) = (self.breaks, self.continues, self.labels), ([], [], [])
         self.closures += 1
@@ -167,9 +184,10 @@ class Walk:
         self.breaks, self.continues, self.labels = loops
         self.flow = Flow(before.sure, before.maybe | self.flow.maybe, before.dead)
 
-    # ------------------------------------------------------------ branches
+    # Branches.
 
     def branches(self, bodies: list[Callable[[], None]], start: Flow) -> None:
+        """Walk over alternatives that each begin with `start`; afterwards is known what they have in common."""
         ends = []
         for body in bodies:
             self.flow = start.copy()
@@ -178,6 +196,7 @@ class Walk:
         self.flow = merge(ends)
 
     def if_(self, node: ast.If) -> None:
+        """Walk over a chain of `else if` in a loop."""
         ends: list[Flow] = []
         at: ast.Expr | None = node
         while isinstance(at, ast.If):
@@ -191,6 +210,7 @@ class Walk:
         self.flow = merge([*ends, self.flow])
 
     def match(self, node: ast.Match) -> None:
+        """Walk over the arms, of which one is taken."""
         self.visit(node.subject)
 
         def arm_of(arm: ast.MatchArm) -> Callable[[], None]:
@@ -199,6 +219,7 @@ class Walk:
         self.branches([arm_of(arm) for arm in node.arms], self.flow.copy())
 
     def try_(self, node: ast.Try) -> None:
+        """Walk over the body and the clauses: an error may have left the body before any of its assignments."""
         before = self.flow.copy()
         self.visit(node.body)
         ends = [self.flow]
@@ -210,22 +231,25 @@ class Walk:
             ends = [Flow(set(before.sure), before.maybe | ends[0].maybe, before.dead)]
         self.flow = merge(ends)
 
-    # ------------------------------------------------------------ loops
+    # Loops.
 
     def for_(self, node: ast.For) -> None:
+        """Walk over a `for`, whose body may run not at all."""
         self.visit(node.iterable)
         self._loop(node, lambda: self.visit(node.body), ends=True)
 
     def while_(self, node: ast.While) -> None:
+        """Walk over a `while`, whose condition is evaluated once more after each round."""
         self.visit(node.condition)
         self._loop(node, lambda: self.all([node.body, node.condition]), ends=True)
 
     def loop(self, node: ast.Loop) -> None:
+        """Walk over a `loop`, which only its `break`s leave."""
         self._loop(node, lambda: self.visit(node.body), ends=False)
 
     def _loop(self, node: ast.For | ast.While | ast.Loop, body: Callable[[], None], ends: bool) -> None:
-        """The body is walked twice: first to learn what a round may have assigned before the next. That takes one walk of the
-        loops inside, so that nested loops do not cost twice as much at each level."""
+        """Walk over the body of a loop twice: first, silently, to learn what a round may have assigned before the next. In a
+        silent walk the loops inside are walked once, so that nested loops do not cost twice as much at each level."""
         before = self.flow.copy()
         for last in (True,) if self.silent else (False, True):
             self.breaks.append([])
@@ -235,6 +259,7 @@ class Walk:
             body()
             self.silent -= not last
             breaks = self.breaks.pop()
+            # What holds at the head of the next round: at first entry, at the end of the body, or at `continue`.
             again = merge([before, self.flow, *self.continues.pop()])
             self.labels.pop()
             if not last:
@@ -242,10 +267,12 @@ class Walk:
         self.flow = merge([*breaks, *([Flow(before.sure, again.maybe, before.dead)] if ends else [])])
 
     def break_(self, node: ast.Break) -> None:
+        """Note what is known where the loop is left."""
         self.visit(node.value)
         self._leave(node.label, self.breaks)
 
     def continue_(self, node: ast.Continue) -> None:
+        """Note what is known where the next round begins."""
         self._leave(node.label, self.continues)
 
     def _leave(self, to: ast.Ident | None, frames: list[list[Flow]]) -> None:
@@ -279,5 +306,6 @@ _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
 
 
 def check_assignments(c: Checker, symbol: FunctionSymbol) -> None:
+    """Check the deferred variables of a function whose body was typed (E2037, E2038)."""
     walk = Walk(c)
     walk.visit(symbol.declaration.body)

@@ -1,6 +1,9 @@
 """Calls: declared functions, function values, constructors, built-in functions (L-3.8.1, L-6.1).
 
-Must not know: methods (`methods`), what bodies do.
+Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
+(`Chosen`), `give_arguments`, `check_mutation`, `tool_call` and `value_call`. `call` decides by what the callee is bound to and
+sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row of SPECIAL; others need
+only their row in `vm/builtins`.
 """
 
 from __future__ import annotations
@@ -57,33 +60,31 @@ from ..types import (
     error,
 )
 from .arguments import Matched, call_row, infer_all, kind_of, match_arguments, value_of_row
-from .comparisons import lift_asserted
-from .context import FREE, Checker, Expected, ExpressionRule
-from .contexts import slot_in
-from .declarations import require_visible_method
+from .comparisons import compare_asserted
+from .context_declarations import slot_in
 from .functions import race
+from .impls import require_visible_method
 from .json_shapes import check_size, emit, parse_as_call
 from .memory import memory_value
 from .operators import require_mutable, root_of
-from .prompts import check_prompt, unfilled_places
+from .prompts import check_prompt, warn_unfilled_places
 from .relations import ERRONEOUS, Matching, _Mismatch, convert, implementations_of, is_memory, is_text, kind_head, replaced
 from .schemas import instance_fault
 from .signatures import Bindings, Formal, signature_of
+from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import private_tool_method, refuse_test, store_help
 from .types import Instance, written_arguments, written_type
 
-# ----------------------------------------------------------------
 # Functions of the library `std::` and the collections it holds (L-7.0, L-6.7).
-#
-# Hands on `std_call`, `std_function` and `collection_arguments`.
 
 
 def std_function(c: Checker, node: ast.PathExpr, symbol: StdFunctionSymbol) -> Type:
-    """The type of a library function that is not called (L-3.8.3)."""
+    """Return the type of a library function that is not called (L-3.8.3)."""
     return value_of_row(c, node, row_of(symbol))
 
 
 def row_of(symbol: StdFunctionSymbol) -> Row:
+    """Return the row of the table of built-ins for a library function."""
     row = std_row(symbol.module, symbol.name)
     assert row is not None  # the resolver looked it up
     return row
@@ -92,26 +93,28 @@ def row_of(symbol: StdFunctionSymbol) -> Row:
 def std_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, expected: Expected
 ) -> Type:
-    """A library function called by its path or an imported name."""
+    """Check a call of a library function by its path or an imported name; return its type."""
     row = row_of(symbol)
     if row.kind == "special":
         return parse_as_call(c, node, callee, symbol, row, expected)
     if callee.type_arguments is not None:
+        # The call is checked all the same: one report for one mistake.
         c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments", help="drop the `<…>`")
     if row.special == "numeric":
         return _numeric(c, node, callee, symbol, row)
-    found, matched = call_row(c, row, None, node.arguments, callee.span, expected)
+    type_, matched = call_row(c, row, None, node.arguments, callee.span, expected)
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, STD_PREFIX + symbol.module, symbol.name)
-    return found
+    return type_
 
 
 def _numeric(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, row: Row) -> Type:
-    """Functions of numbers: Int when all arguments are Int, else Float (L-7.7.1); with Any it shows when they run."""
+    """Check a function of numbers: Int when all arguments are Int, else Float (L-7.7.1); with Any only the run knows."""
     signature = signature_of(row)
-    found = [c.infer(argument.value) for argument in node.arguments]
-    number = _number(found)
+    types = [c.infer(argument.value) for argument in node.arguments]
+    number = _common_number_type(types)
+    # Parameters of type Float in the table stand for numbers of any kind.
     formals = [Formal(p.name, number if p.type == FLOAT else p.type, p.required) for p in signature.parameters]
     matched = match_arguments(c, symbol.name, formals, node.arguments, callee.span)
     if matched is None:
@@ -124,15 +127,15 @@ def _numeric(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFuncti
     return number if signature.result == FLOAT else signature.result
 
 
-def _number(found: list[Type]) -> Type:
-    if all(type_ in (INT, NEVER) for type_ in found):
+def _common_number_type(types: list[Type]) -> Type:
+    if all(type_ in (INT, NEVER) for type_ in types):
         return INT
-    sound = all(type_ in (INT, FLOAT, ANY, NEVER) for type_ in found)
-    return ANY if sound and ANY in found else FLOAT
+    sound = all(type_ in (INT, FLOAT, ANY, NEVER) for type_ in types)
+    return ANY if sound and ANY in types else FLOAT
 
 
 def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Bindings | None:
-    """T of `Set<T>::new()`; None where nothing is written or the type takes none."""
+    """Return T of `Set<T>::new()`; None where nothing is written or the type takes none, nothing bound after a report (E2028)."""
     owner, _, member = name.partition("::")
     written = callee.type_arguments
     if written is None or not member or owner not in STD_TYPES["collections"]:
@@ -146,116 +149,121 @@ def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Binding
     return {"T": written_type(c, written[0])}
 
 
-# ----------------------------------------------------------------
 # Which method of a trait a call or path means (L-3.10.3, L-3.10.4).
-#
-# Hands on `bounded_methods`, `trait_methods`, `one_of` and `named_method`: `Chosen` methods, or None after a report.
 
 
 @dataclass(slots=True)
 class Chosen:
-    """`symbol`: the method of an impl, or the trait's own. `trait`: it is chosen at run time by this trait type. `inside`: what
-    the type parameters of the trait are, by name."""
+    """A method that a call may mean. `symbol`: the method of an impl, or the trait's own. `trait`: the impl is chosen at run
+    time by this trait type. `inside`: what the type parameters of the trait are, by name."""
 
     symbol: FunctionSymbol
     trait: Nominal | None = None
     inside: dict[str, Type] = field(default_factory=dict)
 
 
-# ---------------------------------------------------------------- receivers whose type is known at run time only
+# Receivers whose type is known at run time only.
 
 
 def bounded_methods(c: Checker, receiver: Type, name: str) -> list[Chosen]:
-    """Methods of a trait type, or of the bounds of a type parameter."""
+    """Return the methods of this name of a trait type, or of the bounds of a type parameter."""
+    # Every other type has its impls, which are known here.
     if not isinstance(receiver, Nominal) or receiver.kind not in ("trait", "parameter"):
         return []
-    found = []
+    methods = []
     for bound in (receiver,) if receiver.kind == "trait" else receiver.facts.bounds:
         symbol = c.trait_symbols.get(bound.unique_name)
         if symbol is not None and bound.kind == "trait" and name in symbol.methods:
-            found.append(at_run_time(symbol, bound, name))
-    return found
+            methods.append(at_run_time(symbol, bound, name))
+    return methods
 
 
 def at_run_time(symbol: TraitSymbol, trait: Nominal, name: str) -> Chosen:
+    """Return a method of a trait whose impl is chosen at run time."""
     inside = {p.name: type_ for p, type_ in zip(symbol.type_parameters, trait.arguments, strict=False)}
     return Chosen(symbol.methods[name], trait, inside)
 
 
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
-    """Names of those methods, for suggestions."""
+    """Return the names that `bounded_methods` knows for a receiver, for suggestions."""
     offers = [chosen for name in c.traits for chosen in bounded_methods(c, receiver, name)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
 
-# ---------------------------------------------------------------- receivers of known type
+# Receivers of known type.
 
 
-NAMED = 4  # traits in a message: there may be as many as the source has lines
+TRAITS_SHOWN = 4  # traits in a message: there may be as many as the source has lines
 
 
 def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
-    """Methods of this name that the impls of visible traits give a type; those of invisible ones if there are no others."""
+    """Return the methods of this name that the impls of visible traits give a type; those of invisible traits if there are no
+    others, so that the report can say that they are private."""
     if kind_head(receiver) is None and not isinstance(receiver, Union):
         return []
     if not isinstance(receiver, Nominal) or receiver.arguments:  # of others more may be known at the next use
-        return _offered(c, receiver, name, place)
+        return _methods_of_impls(c, receiver, name, place)
     key = receiver, name, c.modules.at(place)
-    if key not in c.offers:
-        c.offers[key] = _offered(c, receiver, name, place)
-    return c.offers[key]
+    if key not in c.trait_method_cache:
+        c.trait_method_cache[key] = _methods_of_impls(c, receiver, name, place)
+    return c.trait_method_cache[key]
 
 
-def _offered(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
-    found = [
-        (trait, _chosen(c, trait, made, bindings, name))
+def _methods_of_impls(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
+    methods = [
+        (trait, _chosen(c, trait, implementation, bindings, name))
         for trait in c.traits.get(name, ())
-        for made, bindings in implementations_of(receiver, of_any(trait))
+        for implementation, bindings in implementations_of(receiver, of_any(trait))
     ]
-    visible = [chosen for trait, chosen in found if is_visible(c, trait, place)]
-    return visible or [chosen for _, chosen in found]
+    # The trait must be visible where the method is called, not where the type is declared.
+    visible = [chosen for trait, chosen in methods if is_visible(c, trait, place)]
+    return visible or [chosen for _, chosen in methods]
 
 
 def of_any(trait: TraitSymbol) -> Nominal:
-    """The trait type whatever its type arguments."""
+    """Return the trait type with Any for each type argument, which agrees with every use of it."""
     assert isinstance(trait.type, Nominal)
     return trait.type.of((ANY,) * len(trait.type_parameters))
 
 
 def is_visible(c: Checker, trait: TraitSymbol, place: Span) -> bool:
+    """Return whether code at `place` may use a trait (L-8.4)."""
     home = trait.home
     return home is None or trait.declaration.public or c.modules.at(place).is_inside(home)
 
 
-def _chosen(c: Checker, trait: TraitSymbol, made: Implementation, bindings: Matching, name: str) -> Chosen:
-    method = c.implementations[made].method(name)
+def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bindings: Matching, name: str) -> Chosen:
+    method = c.implementations[implementation].method(name)
     if method is not None:
         return Chosen(method)
-    inside = {p.name: replaced(t, bindings) for p, t in zip(trait.type_parameters, made.arguments, strict=False)}
+    inside = {p.name: replaced(t, bindings) for p, t in zip(trait.type_parameters, implementation.arguments, strict=False)}
     return Chosen(trait.methods[name], None, inside)
 
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
+    """Return the names of the methods that traits give a type, for suggestions."""
     offers = [chosen for name in c.traits for chosen in trait_methods(c, receiver, name, place)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
 
 def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
-    """The method meant: impls of one trait differ in what they take, methods of two traits need the trait's name (E2027)."""
+    """Return the method that is meant; None after a report (E2027). Impls of one trait are told apart by what they take,
+    methods of two traits only by the trait's name."""
     traits = list(dict.fromkeys(_trait_of(c, offer) for offer in offers))
     if len(traits) == 1 and len(offers) > 1:
-        given = [c.infer(argument.value) for argument in arguments]
-        offers = _fitting(offers, given)
+        types = [c.infer(argument.value) for argument in arguments]
+        # Impls of one trait for one type differ in its arguments, as `From<A>` and `From<B>`: the argument decides.
+        offers = _fitting(offers, types)
     if len(offers) == 1:
         return offers[0]
-    offered = " and ".join([f"`{trait.name}`" for trait in traits[:NAMED]])
-    if len(traits) > NAMED:
-        offered += f" and {len(traits) - NAMED} more"
+    trait_names = " and ".join([f"`{trait.name}`" for trait in traits[:TRAITS_SHOWN]])
+    if len(traits) > TRAITS_SHOWN:
+        trait_names += f" and {len(traits) - TRAITS_SHOWN} more"
     if len(traits) > 1:
         help = " or ".join(f"`{trait.name}::{name.text}(…)`" for trait in traits[:2])
-        c.report("E2027", name.span, f"`{name.text}` is offered by the traits {offered}", help=f"write {help}")
+        c.report("E2027", name.span, f"`{name.text}` is offered by the traits {trait_names}", help=f"write {help}")
     else:
-        message = f"several impls of {offered} offer `{name.text}`, and the arguments do not tell which one is meant"
+        message = f"several impls of {trait_names} offer `{name.text}`, and the arguments do not tell which one is meant"
         c.report("E2027", name.span, message, help="give a value whose type is known, or declare methods of different names")
     return None
 
@@ -267,27 +275,28 @@ def _trait_of(c: Checker, offer: Chosen) -> TraitSymbol:
     return trait
 
 
-def _fitting(offers: list[Chosen], given: list[Type]) -> list[Chosen]:
-    """Those that take the arguments: as they are, else converted."""
-    exact = [offer for offer in offers if _takes(offer, given, exactly=True)]
-    return exact or [offer for offer in offers if _takes(offer, given, exactly=False)] or offers
+def _fitting(offers: list[Chosen], types: list[Type]) -> list[Chosen]:
+    """Return the methods that take the arguments: as they are, else converted, else all."""
+    exact = [offer for offer in offers if _takes(offer, types, exactly=True)]
+    return exact or [offer for offer in offers if _takes(offer, types, exactly=False)] or offers
 
 
-def _takes(offer: Chosen, given: list[Type], exactly: bool) -> bool:
+def _takes(offer: Chosen, types: list[Type], exactly: bool) -> bool:
     wanted = offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
-    inside = _inside(offer)
-    if len(given) > len(wanted):
+    inside = _trait_bindings(offer)
+    if len(types) > len(wanted):
         return False
-    for found, declared in zip(given, wanted, strict=False):
+    for actual, declared in zip(types, wanted, strict=False):
         type_ = replaced(declared, inside)
-        bare = isinstance(type_, Nominal) and isinstance(found, Nominal) and type_.bare == found.bare
-        if not (found == type_ or bare) and (exactly or isinstance(convert(found, type_), _Mismatch)):
+        # Type arguments are not compared: the call may bind them.
+        bare = isinstance(type_, Nominal) and isinstance(actual, Nominal) and type_.bare == actual.bare
+        if not (actual == type_ or bare) and (exactly or isinstance(convert(actual, type_), _Mismatch)):
             return False
     return True
 
 
-def _inside(offer: Chosen) -> Matching:
-    """What the type parameters of the trait are for a default that it gives."""
+def _trait_bindings(offer: Chosen) -> Matching:
+    """Return what the type parameters of the trait are, for a method whose body is the trait's default."""
     owner = offer.symbol.owner
     if not isinstance(owner, TraitSymbol):
         return {}
@@ -295,34 +304,36 @@ def _inside(offer: Chosen) -> Matching:
     return {t.unique_name: offer.inside[name] for name, t in parameters if name in offer.inside and isinstance(t, Nominal)}
 
 
-# ---------------------------------------------------------------- paths
+# Paths.
 
 
 def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
-    """What `X::m(…)`, `T::m(…)` and `T::X::m(…)` call."""
+    """Return the method that `X::m(…)`, `T::m(…)` or `T::X::m(…)` calls; None after a report."""
     if not item.of_type and item.trait is not None:
         return _by_receiver(c, item.trait, name, arguments)
-    offers = list(_of_impls(c, item, arguments))
+    offers = list(_methods_of_path(c, item, arguments))
     if not offers:
         return None  # the impl was reported
+    # By a path the receiver is the first argument.
     behind_self = arguments[1:] if offers[0].symbol.takes_self else arguments
     return one_of(c, offers, name, behind_self)
 
 
-def _of_impls(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
+def _methods_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
     if arguments and any(method.changes_self for method in _own_methods(item)):
-        c.written(arguments[0].value)
+        c.note_written_place(arguments[0].value)
     for impl in item.impls:
-        made = c.made_by.get(impl)
-        if made is None or not isinstance(impl.trait, TraitSymbol):
+        implementation = c.implementation_of.get(impl)
+        if implementation is None or not isinstance(impl.trait, TraitSymbol):
             continue
-        bindings: Matching = dict.fromkeys((parameter.unique_name for parameter in made.parameters), ANY)
-        if made.parameters and impl.trait.methods[item.name].takes_self and arguments:
-            found = implementations_of(c.infer(arguments[0].value), of_any(impl.trait))
-            bindings = next((inside for other, inside in found if other is made), bindings)
-        chosen = _chosen(c, impl.trait, made, bindings, item.name)
+        # Without a receiver to look at, the type parameters of the impl may be anything.
+        bindings: Matching = dict.fromkeys((parameter.unique_name for parameter in implementation.parameters), ANY)
+        if implementation.parameters and impl.trait.methods[item.name].takes_self and arguments:
+            suiting = implementations_of(c.infer(arguments[0].value), of_any(impl.trait))
+            bindings = next((inside for other, inside in suiting if other is implementation), bindings)
+        chosen = _chosen(c, impl.trait, implementation, bindings, item.name)
         if isinstance(chosen.symbol.owner, TraitSymbol):
-            chosen.inside["Self"] = replaced(made.target, bindings)
+            chosen.inside["Self"] = replaced(implementation.target, bindings)
         yield chosen
 
 
@@ -331,7 +342,7 @@ def _own_methods(item: TraitItemSymbol) -> Iterator[FunctionSymbol]:
 
 
 def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
-    """`X::m(x, …)`: by the type of x."""
+    """Return the method that `X::m(x, …)` calls, by the type of x."""
     symbol = trait.methods[name.text]
     if not symbol.takes_self:
         message = f"`{symbol.path}` takes no `self`: the type that implements `{trait.name}` cannot be found"
@@ -340,12 +351,12 @@ def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: lis
     if not arguments or arguments[0].name is not None:
         return at_run_time(trait, of_any(trait), name.text)
     if symbol.changes_self:
-        c.written(arguments[0].value)
+        c.note_written_place(arguments[0].value)
     receiver = c.infer(arguments[0].value)
     bounded = [offer for offer in bounded_methods(c, receiver, name.text) if offer.symbol is symbol]
     if bounded or receiver in (ANY, NEVER):
         return bounded[0] if bounded else at_run_time(trait, of_any(trait), name.text)
-    offers = [_chosen(c, trait, *found, name.text) for found in implementations_of(receiver, of_any(trait))]
+    offers = [_chosen(c, trait, *suiting, name.text) for suiting in implementations_of(receiver, of_any(trait))]
     if offers:
         return one_of(c, offers, name, arguments[1:])
     message = f"`{receiver}` does not implement `{trait.name}`"
@@ -353,13 +364,14 @@ def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: lis
     return None
 
 
-# ----------------------------------------------------------------
+# The rule of calls.
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
 LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range")
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
+    """Return the type of a call and set `node.target`, by what the callee is bound to."""
     if node.memory is not None:
         return memory_value(c, node.memory)
     callee = node.callee
@@ -367,6 +379,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
         callee = callee.inner
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
+            # The methods of tools come first: their symbols are function symbols too, but the host runs them.
             case FunctionSymbol(tool=(ToolSymbol() | McpSymbol()) as tool):
                 return _tool_path_call(c, node, callee, callee.binding, tool, expected)
             case FunctionSymbol():
@@ -377,6 +390,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
                 return _builtin_call(c, node, callee, callee.binding.name, expected)
             case StdFunctionSymbol():
                 return std_call(c, node, callee, callee.binding, expected)
+            # `F` alone is the type; only `F::new` and `F::V` can be called.
             case ErrorFamilySymbol() if len(callee.segments) > 1:
                 return _error_call(c, node, callee.binding)
             case VariantSymbol():
@@ -387,7 +401,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
 def _trait_item_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, item: TraitItemSymbol, expected: Expected
 ) -> Type:
-    """`X::m(x, …)`, `T::m(…)`, `T::X::m(…)` (L-3.10.3)."""
+    """Check `X::m(x, …)`, `T::m(…)` or `T::X::m(…)` (L-3.10.3)."""
     chosen = named_method(c, item, callee.member or callee.segments[-1], node.arguments)
     if chosen is None:
         infer_all(c, node.arguments)
@@ -404,14 +418,15 @@ def _function_call(
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
     refuse_test(c, symbol, callee.span)
+    # Before the argument is typed, since `m.key` as a place that is written is typed otherwise.
     if symbol.changes_self and node.arguments:
-        c.written(node.arguments[0].value)
+        c.note_written_place(node.arguments[0].value)
     matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)
     if matched is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
     give_arguments(c, formals_of(symbol), matched, symbol, instance, expected, callee.span)
-    node.target = _target(matched, symbol, chosen.trait if chosen is not None else None)
+    node.target = _call_decision(matched, symbol, chosen.trait if chosen is not None else None)
     receiver = matched.values[0] if matched.values else None
     if symbol.changes_self and receiver is not None:
         check_mutation(c, node, receiver, symbol.name, callee.span)
@@ -421,9 +436,10 @@ def _function_call(
 def _tool_path_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, method: FunctionSymbol, tool: ToolSymbol | McpSymbol, expected: Expected
 ) -> Type:
-    """`T::m(…)`: within the tool `Self::m(…)` is an ordinary call."""
+    """Check `T::m(…)` of a tool; within the tool `Self::m(…)` is an ordinary call."""
     if callee.segments[0].text == "Self":
         return _function_call(c, node, callee, method, expected)
+    # A node for the tool itself, since codegen evaluates the receiver of every tool call.
     receiver = ast.PathExpr(span=callee.span, segments=callee.segments[:-1])
     receiver.binding = tool
     c.infer(receiver)
@@ -433,8 +449,9 @@ def _tool_path_call(
 def tool_call(
     c: Checker, node: ast.Call | ast.MethodCall, method: FunctionSymbol, receiver: ast.Expr, name: ast.Ident, expected: Expected
 ) -> Type:
-    """`T.m(…)` or `T::m(…)` (O-4.6)."""
+    """Check a call of a tool's method, `T.m(…)` or `T::m(…)`, which the host runs on the tool's state (O-4.6)."""
     assert isinstance(method.tool, (ToolSymbol, McpSymbol))
+    # Only public methods have arguments for models; the others are private to the tool.
     if method not in method.tool.arguments:
         infer_all(c, node.arguments)
         return private_tool_method(c, name, method)
@@ -457,10 +474,12 @@ def give_arguments(
     expected: Expected,
     span: Span,
 ) -> None:
-    """Types the arguments and converts them to the parameters; finds the type arguments (L-3.2.6)."""
+    """Type the arguments of a declared function and convert them to the parameters; of a generic one, find the type arguments
+    (L-3.2.6). `formals` are without the receiver of a method call."""
     if instance.names:
         instance.expect(symbol.result, expected)
         instance.arguments(formals, matched)
+        # The help writes the arguments where they belong: `T<…>::f` or `f<…>`.
         of_type = isinstance(symbol.owner, ImplSymbol) and symbol.owner.type_parameters
         written = f"{symbol.path.replace('::', '<…>::')}" if of_type else f"{symbol.name}<…>"
         instance.require_all(span, f"write `{written}(…)`")
@@ -472,14 +491,15 @@ def give_arguments(
 
 
 def formals_of(symbol: FunctionSymbol) -> list[Formal]:
+    """Return the parameters of a declared function, `self` included."""
     declared = symbol.declaration.parameters
     return [Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)]
 
 
-def _target(
+def _call_decision(
     matched: Matched, symbol: FunctionSymbol, trait: Nominal | None
 ) -> FunctionCall | MethodTarget | TraitCall:
-    """`T::m(x)` of a `mut self` method changes x, as `x.m()` does."""
+    """Return the decision for a call by a path: `T::m(x)` of a `mut self` method changes x, as `x.m()` does."""
     receiver = matched.values[0] if matched.values else None
     if trait is not None and receiver is not None:
         return TraitCall(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver, trait)
@@ -491,7 +511,7 @@ def _target(
 def check_mutation(
     c: Checker, node: ast.Call | ast.MethodCall, receiver: ast.Expr, method: str, place: Span
 ) -> None:
-    """The receiver of a method that changes it (L-3.13.2)."""
+    """Check the receiver of a method that changes it (L-3.13.2): a mutable place, or W0006 for a temporary value."""
     in_slot = slot_in(receiver) is not None
     if in_slot:
         c.slot_changes.append((node, method))
@@ -506,7 +526,7 @@ def check_mutation(
 def variant_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: VariantSymbol, expected: Expected
 ) -> Type:
-    """`E::V(a, b)`: every part by position."""
+    """Check `E::V(a, b)`, which takes every part by position."""
     name = f"{symbol.enum.name}::{symbol.name}"
     if symbol.form != "tuple":
         infer_all(c, node.arguments)
@@ -539,11 +559,11 @@ def variant_call(
 def value_call(
     c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
 ) -> Type:
-    """A call of a function value: all arguments, by position (L-3.8.1)."""
+    """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1)."""
     if not isinstance(type_, Function):
         infer_all(c, arguments)
         if type_ != ANY:
-            return NEVER if type_ == NEVER else not_callable(c, callee, type_)
+            return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
         node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
         return type_
     named = next((a.name for a in arguments if a.name is not None), None)
@@ -566,8 +586,8 @@ def value_call(
     return type_.result
 
 
-def not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
-    """E2016; a model is asked by a method, a value with methods may have meant one."""
+def report_not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
+    """Report a callee that is no function (E2016), with the method that a model is called by."""
     if type_ in (MODEL_REF, MODEL_BUILDER):
         help: str | None = f"write `{c.text(callee)[1:-1]}.execute(…)`"
     else:
@@ -575,15 +595,15 @@ def not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
     return c.report("E2016", callee.span, f"`{type_}` cannot be called", help=help)
 
 
-# ---------------------------------------------------------------- built-in functions and constructors
+# Built-in functions and constructors.
 
 
 def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expected: Expected) -> Type:
     special = SPECIAL.get(name)
     if special is not None:
         return special(c, node, callee, expected)
-    given = collection_arguments(c, callee, name)
-    if callee.type_arguments is not None and given is None and name not in CONSTRUCTORS:
+    type_arguments = collection_arguments(c, callee, name)
+    if callee.type_arguments is not None and type_arguments is None and name not in CONSTRUCTORS:
         c.report("E2028", callee.span, f"`{name}` takes no type arguments", help="drop the `<…>`")
     if name in ("Memory", "MemoryRef"):
         infer_all(c, node.arguments)
@@ -603,10 +623,11 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     if row is None or name == "None":
         infer_all(c, node.arguments)
         return c.report("E2016", callee.span, f"`{name}` cannot be called", help=NAMES.get(name))
-    found, matched = call_row(c, row, None, node.arguments, callee.span, expected, given)
+    type_, matched = call_row(c, row, None, node.arguments, callee.span, expected, type_arguments)
     if matched is None:
         return ERRONEOUS
     if member:
+        # What becomes a prompt is looked through for holes that may be empty (W0016).
         if owner in ("Prompt", "Message"):
             for text in matched.values:
                 if text is not None:
@@ -616,34 +637,34 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         node.target = ConstructorCall(matched.values, matched.order, name)
     else:
         node.target = BuiltinCall(matched.values, matched.order, "", name)
-        unfilled_places(c, name, node.arguments)
+        warn_unfilled_places(c, name, node.arguments)
         if name in ("assert_eq", "assert_ne"):
-            lift_asserted(c, name, matched.values[0], matched.values[1], node.span)
-    return found
+            compare_asserted(c, name, matched.values[0], matched.values[1], node.span)
+    return type_
 
 
 def _plain_row(
     c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected, types: tuple[Type, ...] = ()
 ) -> Type:
     name = callee.segments[0].text
-    given = {"T": types[0]} if types else None
-    found, matched = call_row(c, FUNCTIONS[name], None, node.arguments, callee.span, expected, given)
+    known = {"T": types[0]} if types else None
+    type_, matched = call_row(c, FUNCTIONS[name], None, node.arguments, callee.span, expected, known)
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, "", name, type_arguments=types)
-    return found
+    return type_
 
 
 def _len(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """`len(x)` of what has a length (L-6.1.2)."""
+    """Check `len(x)`; its row takes any value, only some kinds have a length (L-6.1.2)."""
     result = _plain_row(c, node, callee, expected)
     if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
         argument = node.target.arguments[0]
         if argument.type != ANY and argument.type != NEVER and kind_of(argument.type) not in LENGTHS:
-            asked = f"write `{c.text(argument)[1:-1]}.len()`" if is_memory(argument.type) else None
+            method = f"write `{c.text(argument)[1:-1]}.len()`" if is_memory(argument.type) else None
             return c.report(
                 "E2009", argument.span, f"`{argument.type}` has no length",
-                help=asked or "strings, arrays, maps, tuples and ranges have one",
+                help=method or "strings, arrays, maps, tuples and ranges have one",
             )
     return result
 
@@ -661,15 +682,16 @@ def _assert(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected
 
 
 def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """`parse_schema<T>(x)`, x a String or a Response (L-6.1.11)."""
-    found = schema_argument(c, callee.segments[0], callee.type_arguments)
-    if found is None:
+    """Check `parse_schema<T>(x)`, x a String or a Response (L-6.1.11)."""
+    argument = schema_argument(c, callee.segments[0], callee.type_arguments)
+    if argument is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    schema, type_ = found
+    schema, type_ = argument
     result = _plain_row(c, node, callee, FREE, (type_,))
     if not isinstance(node.target, BuiltinCall):
         return result
+    # Codegen puts the schema into the image beside the call.
     node.target.schema = schema
     text = node.target.arguments[0]
     if text is not None and not (is_text(text.type) or text.type in (ANY, NEVER, RESPONSE)):
@@ -683,7 +705,7 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
 def schema_argument(
     c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None
 ) -> tuple[StructSymbol, Nominal] | None:
-    """The schema T denotes in `name<T>(…)`, and T (E2029, E2028, E4022)."""
+    """Return the schema that T denotes in `name<T>(…)`, and T; None after a report (E2029, E2028, E4022)."""
     if written is None:
         message = f"`{name.text}` needs a type argument: the schema of the answer"
         c.report("E2029", name.span, message, help=f"write `{name.text}<T>(…)` with its name for T")
@@ -697,6 +719,7 @@ def schema_argument(
     type_ = written_type(c, written[0])
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
+        # A schema without type arguments was checked where it is declared.
         fault = instance_fault(c, type_) if type_.arguments else None
         if fault is None:
             if type_.arguments:
@@ -724,11 +747,11 @@ SPECIAL = {
 }
 
 
-# ---------------------------------------------------------------- error values
+# Error values.
 
 
 def _error_call(c: Checker, node: ast.Call, symbol: ErrorFamilySymbol) -> Type:
-    """`F::new(msg)`, `F::V(msg)` (L-3.11.13)."""
+    """Check `F::new(msg)` or `F::V(msg)` (L-3.11.13)."""
     name = f"{symbol.name}::{symbol.variant or 'new'}"
     matched = match_arguments(c, name, [Formal("message", STRING, True)], node.arguments, node.callee.span)
     if matched is None:
@@ -742,7 +765,7 @@ def _error_call(c: Checker, node: ast.Call, symbol: ErrorFamilySymbol) -> Type:
 
 
 def pipe(c: Checker, node: ast.Pipe, expected: Expected) -> Type:
-    """`L |> f(a)` is the call it was rewritten to (L-2.3.1)."""
+    """Return the type of `L |> f(a)`: that of the call which the parser made of it (L-2.3.1)."""
     if expected.used:
         return c.tail(node.applied, expected)
     return c.infer(node.applied, expected)

@@ -1,6 +1,7 @@
 """`==` and `!=`: what may be compared, what absence means there, and what the types alone decide (L-3.6.5, L-3.6.14, L-3.6.15).
 
-Hands on `comparable`, `lift` for the operators and `lift_asserted` for the assertions. Must not know: the other operators.
+Hands on `comparable` and `compare_operands` to `operators`, `compare_asserted` to `calls` for `assert_eq` and `assert_ne`, and
+`words_help` for texts that are no word of a string union. A comparison that is always false, or always true, is an error (E2046).
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ from ..hints.names import nearest
 from ..source import Span
 from ..syntax import ast
 from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
-from .context import Checker
 from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present
+from .state import Checker
 
 
 def comparable(left: Type, right: Type) -> bool:
+    """Return whether values of the types may be compared by `==` (L-3.6.5)."""
     if left in NUMBERS and right in NUMBERS:
         return True
+    # Whether nil can be equal is asked by `compare_operands`, which gives a better message than E2002.
     if NIL in (left, right) or ANY in (left, right) or right == NEVER:
         return True
     return fits(left, right) or fits(right, left)
 
 
-class Compared(NamedTuple):
-    """Two values and what is asked: `equal`, else different; `written`: the form around the two as they stand."""
+class Comparison(NamedTuple):
+    """Two values and what is asked of them: `equal`, else different. `written` is a format string: the form with `{}` for each
+    value."""
 
     left: ast.Expr
     right: ast.Expr
@@ -34,112 +38,117 @@ class Compared(NamedTuple):
     written: str
 
 
-def lift_asserted(c: Checker, name: str, left: ast.Expr | None, right: ast.Expr | None, span: Span) -> None:
-    """`assert_eq(a, b)` and `assert_ne(a, b)` compare as the operators do."""
+def compare_asserted(c: Checker, name: str, left: ast.Expr | None, right: ast.Expr | None, span: Span) -> None:
+    """Check what `assert_eq(a, b)` and `assert_ne(a, b)` compare, as the operators do."""
     if left is not None and right is not None and left.type is not ERRONEOUS and right.type is not ERRONEOUS:
-        _lift(c, Compared(left, right, name == "assert_eq", span, name + "({}, {})"))
+        _compare(c, Comparison(left, right, name == "assert_eq", span, name + "({}, {})"))
 
 
-def lift(c: Checker, node: ast.Binary) -> Type | None:
-    """The same for the operands of `==` and `!=`."""
-    return _lift(c, Compared(node.left, node.right, node.operator == "==", node.span, f"{{}} {node.operator} {{}}"))
+def compare_operands(c: Checker, node: ast.Binary) -> Type | None:
+    """Check what `==` and `!=` compare. Return Bool, ERRONEOUS after a report, or None if `comparable` is to decide."""
+    return _compare(c, Comparison(node.left, node.right, node.operator == "==", node.span, f"{{}} {node.operator} {{}}"))
 
 
-def _lift(c: Checker, node: Compared) -> Type | None:
-    """Makes an Option of the side that is none where the other is one, and reports a comparison that is always false (`!=`:
-    always true). None: the types leave it open, or do not suit at all."""
+def _compare(c: Checker, node: Comparison) -> Type | None:
+    """Convert the side that is no Option where the other is one, and report a comparison that is always false (`!=`: always
+    true). None: the types leave it open, or do not suit at all."""
     left, right = node.left.type, node.right.type
     sides = generic(left, "Option"), generic(right, "Option")
+    # Exactly one side is an Option.
     if (sides[0] is None) != (sides[1] is None):
         inside, other, operand = (sides[0], right, node.right) if sides[0] is not None else (sides[1], left, node.left)
         assert inside is not None
-        return _lifted(c, node, inside[0], other, operand)
+        return _with_option(c, node, inside[0], other, operand)
     if NIL in (left, right):
         return _with_nil(c, node, right if left == NIL else left)
     return _with_words(c, node, left, right)
 
 
-def _lifted(c: Checker, node: Compared, inside: Type, other: Type, operand: ast.Expr) -> Type | None:
-    """An Option beside a value that is none."""
+def _with_option(c: Checker, node: Comparison, inside: Type, other: Type, operand: ast.Expr) -> Type | None:
+    """Check an Option of type `inside` beside `operand`, a value of type `other` that is none."""
     if other in (ANY, NEVER):
         return None
     plain = other.inner if isinstance(other, Nilable) else other
+    # `x == None` where x is never absent.
     if inside == OPEN and other != NIL and is_present(other):
-        return _never(c, node, f"a value of type `{other}` is never `None`", _without(c, node))
+        return _report_decided(c, node, f"a value of type `{other}` is never `None`", _constant_help(c, node))
     if other != NIL and not comparable(inside, plain):
         return None
+    # A union of words inside the Option decides as one outside of it does.
     if not isinstance(other, Nilable) and (decided := _with_words(c, node, node.left.type, node.right.type)):
         return decided
+    # The machine compares Options: the plain side is wrapped in Some, nil becomes None.
     operand.coercion = ToOption()
     return BOOL
 
 
-def _with_nil(c: Checker, node: Compared, other: Type) -> Type | None:
+def _with_nil(c: Checker, node: Comparison, other: Type) -> Type | None:
     if other in (NIL, NEVER) or not is_present(other):
         return None
-    return _never(c, node, f"a value of type `{other}` is never `nil`", _nil_help(c, node, other))
+    return _report_decided(c, node, f"a value of type `{other}` is never `nil`", _nil_help(c, node, other))
 
 
-def _nil_help(c: Checker, node: Compared, other: Type) -> str:
-    side = _bare(node.left if node.left.type != NIL else node.right)
+def _nil_help(c: Checker, node: Comparison, other: Type) -> str:
+    side = _ungrouped(node.left if node.left.type != NIL else node.right)
     if generic(other, "Result"):
-        return f"ask `{_source(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
+        return f"ask `{_source_text(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
     if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
-        asked = f"{_source(c, side.receiver)}.get({_source(c, side.index)})"
-        return f"`[…]` panics on a missing key; write `{node.written.format(asked, 'nil')}`"
+        get = f"{_source_text(c, side.receiver)}.get({_source_text(c, side.index)})"
+        return f"`[…]` panics on a missing key; write `{node.written.format(get, 'nil')}`"
     if other == STRING:
-        empty = node.written.format(_source(c, side), '""')
+        empty = node.written.format(_source_text(c, side), '""')
         return f'an empty text is `""`: write `{empty}`'
-    return _without(c, node)
+    return _constant_help(c, node)
 
 
-def _with_words(c: Checker, node: Compared, left: Type, right: Type) -> Type | None:
-    """A string union has only its own words."""
-    first, second = _union(left), _union(right)
+def _with_words(c: Checker, node: Comparison, left: Type, right: Type) -> Type | None:
+    """Report a comparison with a string union that none of its words can decide."""
+    first, second = _union_inside(left), _union_inside(right)
     if first is not None and second is not None:
         if first.known.isdisjoint(second.known):
-            return _never(c, node, f"`{first}` and `{second}` have no word in common", _without(c, node))
+            return _report_decided(c, node, f"`{first}` and `{second}` have no word in common", _constant_help(c, node))
         return None
     words = first or second
-    literal = _bare(node.left if first is None else node.right)
+    # Only a literal is known to be none of the words.
+    literal = _ungrouped(node.left if first is None else node.right)
     if words is None or not isinstance(literal, ast.StringLiteral) or words.holds(literal.value):
         return None
-    return _never(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
+    return _report_decided(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
 
 
 def words_help(written: str, words: Union) -> str:
-    """For a text that is no word of a string union: the nearest word, or all of them."""
+    """Return the help for a text that is no word of a string union: the nearest word, or the first eight."""
     near = nearest(written, words.members)
     if near is not None:
         return f'did you mean `"{near}"`?'
-    shown = ", ".join(f'`"{word}"`' for word in words.members[:8])
-    return f"the words are {shown}" + (", …" if len(words.members) > 8 else "")
+    first_words = ", ".join(f'`"{word}"`' for word in words.members[:8])
+    return f"the words are {first_words}" + (", …" if len(words.members) > 8 else "")
 
 
-def _union(type_: Type) -> Union | None:
-    """The string union of the values that are there."""
+def _union_inside(type_: Type) -> Union | None:
+    """Return the string union in a type, inside `T?` and Option too; None if it is none."""
     type_ = type_.inner if isinstance(type_, Nilable) else type_
     inside = generic(type_, "Option")
     type_ = inside[0] if inside else type_
     return type_ if isinstance(type_, Union) else None
 
 
-def _never(c: Checker, node: Compared, why: str, help: str) -> Type:
+def _report_decided(c: Checker, node: Comparison, why: str, help: str) -> Type:
     outcome = "false" if node.equal else "true"
     return c.report("E2046", node.span, f"this is always {outcome}: {why}", help=help)
 
 
-def _without(c: Checker, node: Compared) -> str:
+def _constant_help(c: Checker, node: Comparison) -> str:
     if node.written.startswith("assert"):
         return "remove the assertion"
     return f"write `{'false' if node.equal else 'true'}`, or remove the comparison"
 
 
-def _bare(node: ast.Expr) -> ast.Expr:
+def _ungrouped(node: ast.Expr) -> ast.Expr:
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     return node
 
 
-def _source(c: Checker, node: ast.Expr) -> str:
+def _source_text(c: Checker, node: ast.Expr) -> str:
     return c.text(node).strip("`")

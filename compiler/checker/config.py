@@ -1,6 +1,8 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
-Hands on the checks of single values. Must not know: which declaration a field belongs to.
+Hands on `check_fields` (a whole body), `check_value` (one value), `check_object`, `check_either` and `report_unknown_key` to the
+checks of connections, models, agents, MCP servers, tools and decorators. Which fields there are is a table of Rules
+(`compiler/fields.py`); here stands how a value is tested against its Rule.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ from ..fields import Rule
 from ..hints.names import FIELDS, did_you_mean, listed, nearest
 from ..source import Span
 from ..syntax import ast
-from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .relations import ERRONEOUS
+from .state import Checker, Expected
 
 UNKNOWN = object()  # a value known only at run time
 
 
-def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
+def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
+    """Report names that stand twice (E4001)."""
     seen: dict[str, ast.Ident] = {}
     for name in names:
         if name.text in seen:
@@ -30,7 +33,8 @@ def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
         seen.setdefault(name.text, name)
 
 
-def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
+def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
+    """Report a field that `owner` does not have (E4001), with the name that was most likely meant among `known`."""
     known = tuple(known)
     everyday = next((f"use `{field}`" for field in FIELDS.get(name.text, ()) if field in known), None)
     help = everyday or did_you_mean(name.text, known) or listed("fields", known, like=name.text)
@@ -38,7 +42,7 @@ def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -
 
 
 def is_misspelt(field: str, entries: Iterable[ast.ConfigEntry], known: Sequence[str]) -> bool:
-    """Whether an unknown key was reported with this field as what it should be: nothing more is said then."""
+    """Return whether an unknown key is reported with this field as what it should be: that it is missing is not reported then."""
     return any(entry.key.text not in known and nearest(entry.key.text, known) == field for entry in entries)
 
 
@@ -51,11 +55,13 @@ def check_fields(
     known: Iterable[str],
     own: Mapping[str, Callable[[ast.Expr], object]],
 ) -> None:
-    """The entries of a body of constants, by name: the first of each counts. `own` reads those that have no rule, or more than
-    one; `known` are the names to offer for an unknown one."""
-    duplicates(c, owner, [entry.key for entry in entries])
+    """Check a body of constants and add its values to `into` by name; of fields that stand twice the first counts, and one
+    that was reported is left out. `own` reads fields that have no rule, or more than one; `known` are the names to suggest for
+    an unknown one."""
+    report_duplicates(c, owner, [entry.key for entry in entries])
     for entry in entries:
         name = entry.key.text
+        # It stands twice, which `report_duplicates` has reported.
         if name in into:
             continue
         if name in own:
@@ -63,46 +69,47 @@ def check_fields(
         elif name in rules:
             value = check_value(c, name, entry.value, rules[name], constant=True)
         else:
-            unknown_key(c, owner, entry.key, known)
+            report_unknown_key(c, owner, entry.key, known)
             continue
         if value is not FAILED:
             into[name] = value
 
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:
-    """Types one field and tests it as far as it is constant. FAILED after a report, UNKNOWN for a value of run time."""
+    """Type one field and test it as far as it is constant. Return its value, FAILED after a report, UNKNOWN for a value that
+    only the run knows. `constant`: it must be constant, and plain data."""
     errors = c.error_count
-    found = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
-    if found is ERRONEOUS or c.error_count > errors:
+    type_ = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
+    if type_ is ERRONEOUS or c.error_count > errors:
         return FAILED
-    known = folded(c, value, code) if constant else quiet_fold(c, value)
-    if known is FAILED or known is UNKNOWN:
-        return known
-    if constant and not is_data(known):
+    folded_value = folded(c, value, code) if constant else quiet_fold(c, value)
+    if folded_value is FAILED or folded_value is UNKNOWN:
+        return folded_value
+    if constant and not is_data(folded_value):
         help = "data are texts, numbers, Bools, nil, arrays, and maps with String keys"
         c.report(code, value.span, f"`{name}` holds a value that is not data", help=help)
         return FAILED
-    if not rule.legal(known):
-        c.report(code, value.span, f"`{name}` is {rule.words}", help=f"write `{name}: {rule.example(known)}`")
+    if not rule.legal(folded_value):
+        c.report(code, value.span, f"`{name}` is {rule.words}", help=f"write `{name}: {rule.example(folded_value)}`")
         return FAILED
-    return known
+    return folded_value
 
 
 def check_either(
     c: Checker, name: str, value: ast.Expr, rule: Rule, rules: Mapping[str, Rule], *, constant: bool
 ) -> object:
-    """A field that holds one value, or an object with fixed keys."""
+    """Check a field that holds one value, or an object with fixed keys; return as `check_value`, or the object."""
     inner = value
     while isinstance(inner, ast.GroupExpr):
         inner = inner.inner
     if not isinstance(inner, ast.MapExpr):
         return check_value(c, name, value, rule, constant=constant)
-    found = check_object(c, f"`{name}`", inner, rules)
-    return FAILED if found is None else found
+    values = check_object(c, f"`{name}`", inner, rules)
+    return FAILED if values is None else values
 
 
 def is_data(known: object) -> bool:
-    """What an image keeps in a field of a connection or model: no Option, enum or struct."""
+    """Return whether a value is what an image keeps in a field of a connection or model: no Option, enum or struct."""
     if isinstance(known, (list, tuple)):
         return all(is_data(item) for item in known)
     if isinstance(known, dict):
@@ -111,7 +118,8 @@ def is_data(known: object) -> bool:
 
 
 def quiet_fold(c: Checker, value: ast.Expr) -> object:
-    """The value if it is constant, else UNKNOWN, without a report."""
+    """Return a value if it is constant, else UNKNOWN, without a report."""
+    # Folding reports what is not constant: here that is no mistake.
     diagnostics, errors, c.diagnostics = c.diagnostics, c.error_count, Diagnostics()
     known = folded(c, value, "E4004")
     c.diagnostics, c.error_count = diagnostics, errors
@@ -121,14 +129,15 @@ def quiet_fold(c: Checker, value: ast.Expr) -> object:
 def check_object(
     c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Rule], code: str = "E4004"
 ) -> dict[str, object] | None:
-    """A map literal of constant values with fixed keys; None after a report."""
+    """Return the values of a map literal of constants with fixed keys, without those that were reported; None if it is no map
+    literal."""
     while isinstance(value, ast.GroupExpr):
         value = value.inner
     if not isinstance(value, ast.MapExpr):
         at_module_level(c, value, Expected())
         c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants", help="write `{ key: value }`")
         return None
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     places: dict[str, Span] = {}
     for entry in value.entries:
         key = entry.key
@@ -136,12 +145,12 @@ def check_object(
             c.report("E4001", key.span, f"a key of {owner} is a word", help="write the key without quotes")
             continue
         name = ast.Ident(span=key.span, text=key.value)
-        if key.value in found:
+        if key.value in values:
             message = f"`{key.value}` is given twice in {owner}"
             c.report("E4001", key.span, message, first=places[key.value], help="keep one of them")
         elif key.value not in rules:
-            unknown_key(c, owner, name, rules)
+            report_unknown_key(c, owner, name, rules)
         else:
             places[key.value] = key.span
-            found[key.value] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)
-    return {name: known for name, known in found.items() if known is not FAILED}
+            values[key.value] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)
+    return {name: known for name, known in values.items() if known is not FAILED}

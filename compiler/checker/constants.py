@@ -1,7 +1,8 @@
 """Constant expressions, evaluated at compile time (L-3.13.5).
 
-Hands on `fold`, `NotConstant`, `Fault`. Works on checked trees, so operand types are right; what operators, casts and holes mean
-is asked of the machine's own values. Must not know: where a constant is asked for.
+Hands on `fold` (an expression to plain data), which raises `NotConstant` or `Fault`, to `declarations`; `machine_value` (plain
+data to a value of the machine) to codegen. It works on checked trees, so operand types are right; what operators, casts and holes
+mean is left to the machine's own functions, so that folding and running cannot differ. What may be constant is a case of `_fold`.
 """
 
 from __future__ import annotations
@@ -18,18 +19,16 @@ from ..symbols import BuiltinSymbol, ConstStruct, ConstSymbol, ConstVariant, Str
 from ..syntax import ast
 from ..types import FLOAT, Generic, Nilable, Simple, Tuple, Type, Union
 
-# ----------------------------------------------------------------
-# Folded constants as values of the machine and back, so that both fold and run mean the same (L-3.13.5, L-5.1).
-#
-# A folded constant is plain data: None, bool, int, float, str, list, tuple, dict; ConstStruct, ConstVariant and VariantSymbol
-# for
-# values of declared types; Some, Ok, Err around such data, and NONE.
+# Folded constants as values of the machine and back (L-3.13.5, L-5.1). A folded constant is plain data: None, bool, int, float,
+# str, list, tuple, dict; ConstStruct, ConstVariant and VariantSymbol for values of declared types; Some, Ok, Err around such
+# data, and NONE.
 
 Types = dict[object, Any]
 
 
 def machine_value(value: Any, types: Types | None = None) -> Any:
-    """The value the constant has when it runs. Values that are to be compared share `types`."""
+    """Return the value that a constant has when it runs. Values of declared types are equal only if both were made with the
+    same `types`."""
     types = {} if types is None else types
     match value:
         case list():
@@ -68,7 +67,7 @@ def _struct_class(symbol: StructSymbol, types: Types) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """Plain data again, of what operators and casts give."""
+    """Return plain data of a value of the machine, as operators and casts give it."""
     if type(value) is vm.Array:
         return [plain_value(item) for item in value.items]
     if type(value) is tuple:
@@ -85,7 +84,7 @@ _GENERIC = {"Array": "array", "Map": "map", "Option": "option", "Result": "resul
 
 
 def descriptor_of(type_: Type | None) -> Any:
-    """The type of a cast as the machine knows it; None for those a constant cannot be cast to."""
+    """Return the type of a cast as the machine knows it; None for a type that a constant cannot be cast to."""
     match type_:
         case Simple():
             return (_SCALARS[type_.name],) if type_.name in _SCALARS else None
@@ -103,10 +102,11 @@ def descriptor_of(type_: Type | None) -> Any:
     return None
 
 
-# ----------------------------------------------------------------
+# Folding.
+
 
 class NotConstant(Exception):
-    """The expression has a part that is not constant."""
+    """The expression has a part that is not constant: `node`."""
 
     def __init__(self, node: ast.Node) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class NotConstant(Exception):
 
 
 class Fault(Exception):
-    """Evaluation would panic: the code and the panic's text."""
+    """Evaluation of `node` would panic with this code and text."""
 
     def __init__(self, node: ast.Node, code: str, text: str) -> None:
         super().__init__(text)
@@ -124,16 +124,18 @@ class Fault(Exception):
 
 
 class Lookup(Protocol):
-    """What folding asks of the program."""
+    """What folding needs of the program around the expression; `declarations` has the implementation."""
 
     def value(self, symbol: ConstSymbol, place: ast.Node) -> object:
-        """The value of another constant, which may be declared later in the file."""
+        """Return the value of another constant, which may be declared later in the file. Raise NotConstant for one without
+        value."""
 
     def charge(self, node: ast.Node, value: object) -> None:
-        """Raises Fault when constants are too large (G-5.10): they may name each other, so that few lines make huge ones."""
+        """Raise Fault when constants are too large together (G-5.10): they may name each other, so that few lines make huge
+        ones."""
 
     def spend(self, node: ast.Node, values: int) -> None:
-        """The same for work that costs as much as so many values."""
+        """Raise Fault as `charge` does, for work that costs as much as so many values."""
 
 
 LONGEST = DEFAULT.string  # characters of one string
@@ -141,8 +143,8 @@ DEEPEST = 256  # values inside each other (G-6.1)
 
 
 def size_of(value: object, most: int) -> int:
-    """How many values a constant is made of, a string counting one more for every 16 characters; more than `most` where it is
-    larger or deeper than constants may be."""
+    """Return how many values a constant is made of, a string counting one more for every 16 characters. The count ends at
+    `most`: a larger constant, and one deeper than constants may be, gives `most` + 1."""
     size = depth = 0
     level: list[object] = [value]
     while level and size <= most:
@@ -162,6 +164,7 @@ def size_of(value: object, most: int) -> int:
                     inside.extend(at.values)
                 case vm.Some() | vm.Ok() | vm.Err():
                     inside.append(at.value)
+            # Stop before a level is visited that alone is too large.
             if size + len(inside) > most:
                 return most + 1
         level = inside
@@ -169,7 +172,8 @@ def size_of(value: object, most: int) -> int:
 
 
 def fold(node: ast.Expr, lookup: Lookup) -> Any:
-    """The value of a constant expression as plain data, coerced as its place asks."""
+    """Return the value of a constant expression as plain data, coerced as its place asks. Raise NotConstant or Fault. A
+    left-deep chain of operators is walked in a loop; other nesting recurses."""
     chain: list[ast.Binary] = []
     while isinstance(node, ast.Binary) and node.coercion is None:
         chain.append(node)
@@ -187,6 +191,7 @@ def _coerced(node: ast.Expr, value: Any) -> Any:
         return vm.NONE if value is None else vm.Some(float(value) if isinstance(node.coercion.inner, ToFloat) else value)
     if isinstance(node.coercion, FromOption):
         return None if value is vm.NONE else value.value
+    # Other coercions make values that no constant can be: prompts, errors.
     if node.coercion is not None and not isinstance(node.coercion, CheckAny):
         raise NotConstant(node)
     return value
@@ -259,10 +264,10 @@ CONSTRUCTORS: dict[str, Any] = {"Some": vm.Some, "Ok": vm.Ok, "Err": vm.Err}
 
 
 def _variant(node: ast.Call, lookup: Lookup) -> Any:
-    """`E::V(a)`, `Some(a)` and their kin; other calls are not constant."""
+    """Fold `E::V(a)`, `Some(a)`, `Ok(a)`, `Err(a)`; other calls are not constant."""
     if isinstance(node.target, ConstructorCall):
-        given = [fold(value, lookup) for value in node.target.arguments if value is not None]
-        return CONSTRUCTORS[node.target.name](given[0] if given else None)
+        payload = [fold(value, lookup) for value in node.target.arguments if value is not None]
+        return CONSTRUCTORS[node.target.name](payload[0] if payload else None)
     if not isinstance(node.target, VariantCall):
         raise NotConstant(node)
     values = [fold(value, lookup) for value in node.target.arguments if value is not None]
@@ -273,32 +278,34 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct | ConstVariant:
     symbol = node.binding
     if not isinstance(symbol, (StructSymbol, VariantSymbol)):
         raise NotConstant(node)
-    given = {entry.name.text: entry.value for entry in node.fields}
+    entries = {entry.name.text: entry.value for entry in node.fields}
     base = None if node.base is None else fold(node.base, lookup)
     values: list[object] = []
     for position, (name, type_, default, _optional) in enumerate(symbol.fields):
-        if name in given:
-            values.append(fold(given[name], lookup))
+        if name in entries:
+            values.append(fold(entries[name], lookup))
         elif isinstance(base, ConstStruct):
             values.append(base.values[position])
         elif default is not None:
-            value = fold(default, lookup)  # perhaps before the default itself was checked
+            # The default may not have been checked yet, so that it has no coercion: Int to Float is made up for here.
+            value = fold(default, lookup)
             values.append(float(value) if type_ == FLOAT and type(value) is int else value)
         else:
             raise NotConstant(node)
     return ConstStruct(symbol, values) if isinstance(symbol, StructSymbol) else ConstVariant(symbol, values)
 
 
-# ---------------------------------------------------------------- operators
+# Operators.
 
 
 def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any, lookup: Lookup) -> Any:
-    """What the machine makes of the operands; its panic is a fault of the constant (E2033)."""
+    """Return what an operation of the machine gives for plain data; raise Fault for its panic (E2033)."""
     types: dict[object, Any] = {}
     if operation is vm.add:
         _check_length(node, sum([len(operand) for operand in operands if type(operand) is str]))
     for operand in operands:
         if type(operand) is str:
+            # Strings are copied quickly: 256 characters count as one value.
             lookup.spend(node, len(operand) >> 8)
         elif type(operand) not in _NUMBERS:
             lookup.charge(node, operand)

@@ -1,6 +1,8 @@
 """The constructors that a type has a list of, and the one a pattern asks for (L-5.8.12).
 
-Hands on `Head`, `Heads`, `Reading`. Must not know: what several patterns together cover.
+Hands on `Head` (the outermost constructor of a value), `Heads` (all that a type has) and `Reading` (what one pattern asks of a
+value) to `patterns`, which finds what several patterns together cover. A type that a match can cover without `_` is a case of
+`_listed` or `_declared`.
 """
 
 from __future__ import annotations
@@ -13,18 +15,19 @@ from ...vm.values.errors import is_family
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
-from .context import Checker
 from .relations import generic
+from .state import Checker
 from .types import parts_in
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The outermost constructor of a value: its name (a literal value, a variant, a shape) and the types of its parts."""
+    """The outermost constructor of a value: its name (a literal value, a variant, a shape), the types of its parts, and its
+    text in messages with `{}` for each part."""
 
     name: object
     parts: tuple[Type, ...] = ()
-    shown: str = ""
+    template: str = ""
 
 
 class Heads:
@@ -37,11 +40,12 @@ class Heads:
         self.by_name = {head.name: head for head in all}
 
 
+# The pattern for parts that a pattern does not name.
 WILD = ast.WildcardPattern(span=None)  # type: ignore[arg-type]
 
 
 class Reading:
-    """How patterns are read in one question. `arrays_match`: an array pattern is taken to match, as in `let`."""
+    """How patterns are read in one question. `arrays_match`: an array pattern counts as matching every length, as in `let`."""
 
     __slots__ = ("checker", "arrays_match", "_matches_all")
 
@@ -51,15 +55,16 @@ class Reading:
         self._matches_all: dict[ast.Pattern, bool] = {}
 
     def heads(self, type_: Type) -> Heads | None:
-        """The constructors of a type that has a list of them."""
+        """Return the constructors of a type; None for one that has no list of them, as Int."""
         known: dict[Type, Heads | None] = self.checker.heads
         if type_ not in known:
-            listed = self._listed(type_)
+            listed = self._list_heads(type_)
             known[type_] = None if listed is None else Heads(listed)
         return known[type_]
 
     def head_of(self, pattern: ast.Pattern, type_: Type) -> Head | None:
-        """The constructor a pattern asks for; None for those that match all and those no other pattern can equal."""
+        """Return the constructor that a pattern names; None for one that matches all, and for an array, which no other pattern
+        equals."""
         name = head_name(pattern)
         if name is None or self.matches_all(pattern):
             return None
@@ -68,7 +73,7 @@ class Reading:
         return Head(name, (ANY,) * _part_count(pattern)) if listed is None else listed
 
     def matches_all(self, pattern: ast.Pattern) -> bool:
-        """Whether the pattern asks nothing of a value of its type."""
+        """Return whether a pattern matches every value of its type."""
         pattern = inner(pattern)
         if isinstance(pattern, (ast.WildcardPattern, ast.RestPattern)):
             return True
@@ -92,42 +97,44 @@ class Reading:
         return pattern.type != ANY and len(pattern.items) == 1 and isinstance(pattern.items[0], ast.RestPattern)
 
     def parts(self, pattern: ast.Pattern, head: Head) -> tuple[ast.Pattern, ...]:
-        """The patterns of the parts of a value with this head, which the pattern asks for."""
+        """Return one pattern for each part of a value with this head; those that the pattern does not name match all."""
         count = len(head.parts)
         match pattern:
             case ast.TuplePattern() | ast.TupleStructPattern():
                 items = tuple(pattern.items)
             case ast.StructPattern(binding=StructSymbol() | VariantSymbol()):
-                given = {entry.name.text: entry.pattern for entry in pattern.fields}
-                items = tuple([given.get(name, WILD) for name, _, _, _ in pattern.binding.fields])
+                by_name = {entry.name.text: entry.pattern for entry in pattern.fields}
+                items = tuple([by_name.get(name, WILD) for name, _, _, _ in pattern.binding.fields])
             case _:
                 items = ()
         return (*items, *(WILD,) * (count - len(items)))[:count]
 
     def is_narrow(self, pattern: ast.Pattern) -> bool:
-        """Errors and records have no listed parts: one with a part that asks something covers nothing."""
+        """Return whether a pattern of an error or record compares a part: it then covers its constructor not in full, as these
+        have no listed parts."""
         if isinstance(pattern, ast.TupleStructPattern) and isinstance(pattern.binding, ErrorFamilySymbol):
             return not all(self.matches_all(item) for item in pattern.items)
         if isinstance(pattern, ast.StructPattern) and not isinstance(pattern.binding, (StructSymbol, VariantSymbol)):
             return not all(self.matches_all(entry.pattern) for entry in pattern.fields)
         return False
 
-    def _listed(self, type_: Type) -> list[Head] | None:
+    def _list_heads(self, type_: Type) -> list[Head] | None:
         if type_ == BOOL:
             return [Head(("literal", bool, True), (), "true"), Head(("literal", bool, False), (), "false")]
         if type_ == NIL:
             return [_NIL]
         if isinstance(type_, Nilable):
+            # `T?` has the constructors of T and nil.
             inside = self.heads(type_.inner)
             return None if inside is None else [_NIL, *inside.all]
         if isinstance(type_, Union):
             return [Head(("literal", str, m), (), f'"{m}"') for m in type_.members]
         if isinstance(type_, Tuple):
-            shown = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
-            return [Head(("tuple", len(type_.items)), type_.items, shown)]
-        return self._declared(type_)
+            template = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
+            return [Head(("tuple", len(type_.items)), type_.items, template)]
+        return self._list_declared(type_)
 
-    def _declared(self, type_: Type) -> list[Head] | None:
+    def _list_declared(self, type_: Type) -> list[Head] | None:
         inside = generic(type_, "Option")
         if inside:
             return [Head("Some", (inside[0],), "Some({})"), Head("None", (), "None")]
@@ -158,14 +165,14 @@ def _variant_head(c: Checker, member: VariantSymbol, type_: Type) -> Head:
 
 
 def inner(pattern: ast.Pattern) -> ast.Pattern:
-    """What stands behind the names of `x @ p`."""
+    """Return what stands behind the names of `x @ p`."""
     while isinstance(pattern, ast.BindPattern) and pattern.inner is not None:
         pattern = pattern.inner
     return pattern
 
 
 def alternatives(pattern: ast.Pattern) -> Iterator[ast.Pattern]:
-    """The pattern, or each of its alternatives, from left to right."""
+    """Yield the pattern, or each of its alternatives, from left to right."""
     waiting = [pattern]
     while waiting:
         at = inner(waiting.pop())
@@ -176,7 +183,7 @@ def alternatives(pattern: ast.Pattern) -> Iterator[ast.Pattern]:
 
 
 def _same_record(pattern: ast.StructPattern) -> bool:
-    """A record pattern on its own record matches every value of it."""
+    """Return whether a record pattern stands on its own record, of which it then matches every value."""
     type_ = pattern.type
     return isinstance(type_, Nominal) and type_.kind == "record" and isinstance(pattern.binding, BuiltinSymbol)
 
@@ -193,15 +200,17 @@ def _part_count(pattern: ast.Pattern) -> int:
 
 
 def is_loose(name: object) -> bool:
-    """Whether a pattern with this head may match values of other heads: ranges, error families."""
+    """Return whether a pattern with this head may match values of other heads: ranges, error families."""
     return isinstance(name, tuple) and name[0] in ("range", "error")
 
 
 def covers(own: object, other: object) -> bool:
-    """Whether a pattern with head `own` matches all values with head `other`: equal, or an error family above it."""
+    """Return whether a pattern with head `own` matches all values with head `other`: equal, an error family above it, or a
+    range around it."""
     if own == other:
         return True
     match own, other:
+        # A family without variant covers its variants and the families below it.
         case ("error", str(a), None), ("error", str(b), _):
             return is_family(b, a)
         case ("range", start, end, inclusive), ("literal", type() as kind, value) if kind in (int, float):
@@ -216,6 +225,8 @@ def _in_range(value: Any, start: Any, end: Any, inclusive: bool) -> bool:
 
 
 def head_name(pattern: ast.Pattern) -> object | None:
+    """Return the name of the constructor that a pattern names, equal for patterns of the same one; None for one that names
+    none."""
     match pattern:
         case ast.LiteralPattern():
             return ("literal", type(pattern.value), pattern.value)
@@ -232,6 +243,7 @@ def head_name(pattern: ast.Pattern) -> object | None:
 
 def _constant_name(symbol: ConstSymbol) -> object:
     value = symbol.value
+    # A constant of a simple type is the literal; of others the symbol tells it apart.
     return ("literal", type(value), value) if isinstance(value, (str, int, float, bool)) else ("constant", id(symbol))
 
 

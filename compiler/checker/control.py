@@ -1,6 +1,8 @@
 """Blocks, statements, branches, loops (L-2.4, L-5.7).
 
-Must not know: patterns' rules beyond `check_pattern` and `irrefutable`; errors on their way (`propagation`).
+Hands on the rules of these forms, and `element_type` and `close_lets` to `functions`. A block is typed statement by statement;
+`never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`, errors in
+`propagation`.
 """
 
 from __future__ import annotations
@@ -30,37 +32,42 @@ from ..types import (
     Type,
     error,
 )
-from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
+from .exhaustiveness import check_arms
 from .json_shapes import answer_in
-from .patterns import bind_irrefutable, check_arms, check_pattern, matches_nil_only
+from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .prompts import keep_text
-from .propagation import discarded_result, leave, uncaught_value
+from .propagation import check_discarded, leave, warn_uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
+from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
 from .types import written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
 
 
-# ---------------------------------------------------------------- blocks and statements
+# Blocks and statements.
 
 
 def block(c: Checker, node: ast.Block, expected: Expected) -> Type:
+    """Return the type of a block: that of its last expression, Nil without one, `never` if a statement does not come to its
+    end."""
     diverged = False
     warned = False
     for statement in node.statements:
         if diverged and not warned and not isinstance(statement, (ast.EmptyStmt, ast.ItemStmt)):
-            warned = unreachable(c, statement.span)
+            warned = warn_unreachable(c, statement.span)
+        # The rest is checked too: its mistakes are mistakes, though it never runs.
         diverged = _statement(c, statement) or diverged
     if node.result is None:
         return NEVER if diverged else NIL
     if diverged and not warned:
-        unreachable(c, node.result.span)
-    found = tail(c, node.result, expected)
-    return NEVER if diverged else found
+        warn_unreachable(c, node.result.span)
+    type_ = tail(c, node.result, expected)
+    return NEVER if diverged else type_
 
 
-def unreachable(c: Checker, span: Span) -> bool:
+def warn_unreachable(c: Checker, span: Span) -> bool:
+    """Warn of code that is never reached (W0005); return True, as a block warns once."""
     c.report(
         "W0005", span, "this code is never reached",
         help="remove it, or move it before the `return`, `throw`, `break` or endless loop",
@@ -69,22 +76,22 @@ def unreachable(c: Checker, span: Span) -> bool:
 
 
 def tail(c: Checker, node: ast.Expr, expected: Expected) -> Type:
-    """The last expression of a block or branch, whose value is that of the form, or is thrown away."""
+    """Return the type of the last expression of a block or branch, whose value is that of the form, or is thrown away."""
     if expected.used:
         return c.tail(node, expected)
     return discard(c, node)
 
 
 def discard(c: Checker, node: ast.Expr) -> Type:
-    """An expression whose value nobody uses."""
-    found = c.infer(node, DISCARD)
+    """Check an expression whose value is thrown away; return Nil or `never`. A Result among them is reported by `propagation`."""
+    type_ = c.infer(node, DISCARD)
     if not isinstance(node, (ast.Assign, *BLOCK_LIKE)) or (isinstance(node, ast.Try) and not node.catches):
-        discarded_result(c, node, found)
-    return NEVER if found == NEVER else NIL
+        check_discarded(c, node, type_)
+    return NEVER if type_ == NEVER else NIL
 
 
 def _statement(c: Checker, node: ast.Stmt) -> bool:
-    """Whether control never comes out at the other end."""
+    """Check a statement; return whether it never comes to its end."""
     if isinstance(node, ast.ExprStmt):
         return discard(c, node.expr) == NEVER
     if isinstance(node, ast.Let):
@@ -95,10 +102,11 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
 
 
 def let(c: Checker, node: ast.Let) -> bool:
+    """Check a `let`; return whether its value never comes to its end."""
     diverges = _let(c, node)
     if node.value is not None:
         keep_text(c, node)
-        uncaught_value(c, node)
+        warn_uncaught_value(c, node)
     return diverges
 
 
@@ -107,77 +115,80 @@ def _let(c: Checker, node: ast.Let) -> bool:
     if node.value is None:
         if annotated is None:
             c.report(
-                "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
-                help=f"write `let {_name(node.pattern)}: T;`",
+                "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
+                help=f"write `let {_name_of(node.pattern)}: T;`",
             )  # fmt: skip
+        # From here on the function needs the walk of `assignment`.
         c.deferring = True
         bind_irrefutable(c, node.pattern, annotated or ERRONEOUS)
         return False
     if annotated is not None:
-        found = c.value(node.value, Expected(annotated, place=_bound(node.pattern)))
+        type_ = c.value(node.value, Expected(annotated, place=_described(node.pattern)))
         bind_irrefutable(c, node.pattern, annotated)
-        return found == NEVER
-    found = c.infer(node.value)
-    if found == NIL:
-        _changed_in_place(c, node)
-    if _waits(c, node, found):
+        return type_ == NEVER
+    type_ = c.infer(node.value)
+    if type_ == NIL:
+        _warn_changed_in_place(c, node)
+    if _left_open(c, node, type_):
         return False
-    bind_irrefutable(c, node.pattern, _settled(c, node, found))
-    return found == NEVER
+    bind_irrefutable(c, node.pattern, _closed_type(c, node, type_))
+    return type_ == NEVER
 
 
-def _changed_in_place(c: Checker, node: ast.Let) -> None:
-    """L-4.7.23: `let ys = xs.sort();` binds nil, what was sorted is `xs`."""
+def _warn_changed_in_place(c: Checker, node: ast.Let) -> None:
+    """Warn of `let ys = xs.sort();`, which binds nil: what was sorted is `xs` (W0024, L-4.7.23)."""
     value = node.value
     if isinstance(value, ast.MethodCall) and isinstance(value.target, BuiltinCall) and value.target.mutates:
         whole = c.operand(value.receiver, "the value")
-        message = f"{_bound(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
-        copy = f"let mut {_name(node.pattern)} = {whole};"
+        message = f"{_described(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
+        copy = f"let mut {_name_of(node.pattern)} = {whole};"
         help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `{copy}`"
         c.report("W0024", node.span, message, help=help)
 
 
-# Whose open side the first use says.
-WAITING = ("Array", "Map", "Set", "Stack", "Queue", "Option")
+# Types whose open side the first use of a variable says.
+OPEN_UNTIL_USED = ("Array", "Map", "Set", "Stack", "Queue", "Option")
 
 
-def _waits(c: Checker, node: ast.Let, found: Type) -> bool:
-    """A variable for a collection or Option with an open side, whose type the first use says (L-3.2.8)."""
-    waiting = isinstance(found, Generic) and found.name in WAITING and found.is_open
-    if not (waiting and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
+def _left_open(c: Checker, node: ast.Let, type_: Type) -> bool:
+    """Bind a variable for a collection or Option with an open side, whose type its first use says (L-3.2.8); return whether it
+    is one."""
+    has_open_side = isinstance(type_, Generic) and type_.name in OPEN_UNTIL_USED and type_.is_open
+    if not (has_open_side and isinstance(node.pattern, ast.BindPattern) and node.pattern.constant is None):
         return False
-    bind_irrefutable(c, node.pattern, found)
+    bind_irrefutable(c, node.pattern, type_)
     local = node.pattern.binding
     if not isinstance(local, Local):
         return False
-    local.type, local.learned = found, True  # the pattern has closed the type
+    local.type, local.learned = type_, True  # the pattern has closed the type
     c.open_lets.append((node, local))
     return True
 
 
-def settle_lets(c: Checker) -> None:
-    """At the end of a body: E2004 for variables whose type no use has said."""
+def close_lets(c: Checker) -> None:
+    """Report, at the end of a body, variables whose type no use has said (E2004)."""
     for node, local in c.open_lets:
         if local.type.is_open:
-            local.type = _settled(c, node, local.type)
+            local.type = _closed_type(c, node, local.type)
     c.open_lets.clear()
 
 
-def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
-    """The type of an initialiser, open sides of Results closed; any other open side is E2004 (L-3.2.2)."""
-    closed = close_results(found)
+def _closed_type(c: Checker, node: ast.Let, type_: Type) -> Type:
+    """Return the type of an initialiser, open sides of Results closed; any other open side is reported (E2004, L-3.2.2)."""
+    closed = close_results(type_)
     if is_complete(closed):
         return closed
-    shown = str(close(found)).replace("Any", "…")
+    annotation = str(close(type_)).replace("Any", "…")
     c.report(
-        "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
-        help=f"annotate it: `let {_name(node.pattern)}: {shown} = …;`",
+        "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
+        help=f"annotate it: `let {_name_of(node.pattern)}: {annotation} = …;`",
     )  # fmt: skip
     return ERRONEOUS
 
 
 def close_results(type_: Type) -> Type:
-    """The open side of `Ok(x)` or `Err(e)`, or of a generic enum of which another side is known, becomes Any (L-3.2.2)."""
+    """Return the type with Any for the open side of `Ok(x)` or `Err(e)`, or of a generic enum of which another side is known
+    (L-3.2.2)."""
     if isinstance(type_, Nominal) and type_.kind == "enum" and not all(side == OPEN for side in type_.arguments):
         return type_.of(tuple([ANY if side == OPEN else close_results(side) for side in type_.arguments]))
     sides = generic(type_, "Result")
@@ -187,29 +198,31 @@ def close_results(type_: Type) -> Type:
     return type(type_)("Result", (value, error))  # type: ignore[call-arg]
 
 
-def _name(pattern: ast.Pattern) -> str:
+def _name_of(pattern: ast.Pattern) -> str:
     return pattern.name.text if isinstance(pattern, ast.BindPattern) else "…"
 
 
-def _bound(pattern: ast.Pattern) -> str:
+def _described(pattern: ast.Pattern) -> str:
     return f"`{pattern.name.text}`" if isinstance(pattern, ast.BindPattern) else "the pattern"
 
 
-# ---------------------------------------------------------------- branches
+# Branches.
 
 
 def condition(c: Checker, node: ast.Expr) -> None:
-    """L-3.6.13."""
+    """Check a condition: a Bool, or Any, which is checked at run time (E2003, L-3.6.13)."""
     bool_ = Expected(BOOL, "E2003")
+    # `if (await emit(…))?`: the answer of the host has to be a Bool.
     asks = isinstance(node, ast.Propagate) and answer_in(node.operand, bool_).type is not None
-    found = c.infer(node, bool_ if asks else FREE)
-    if found not in (BOOL, ANY, NEVER):
-        help = "compare with `==`" if isinstance(node, ast.Assign) and node.operator == "=" else condition_help(found)
-        c.report("E2003", node.span, f"a condition is a `Bool`, found `{found}`", help=help)
+    actual = c.infer(node, bool_ if asks else FREE)
+    if actual not in (BOOL, ANY, NEVER):
+        help = "compare with `==`" if isinstance(node, ast.Assign) and node.operator == "=" else condition_help(actual)
+        c.report("E2003", node.span, f"a condition is a `Bool`, found `{actual}`", help=help)
 
 
 def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
-    """A chain of `else if` is walked in a loop, so that its length needs no recursion."""
+    """Return the type of an `if`: the join of its branches, Nil without `else`. A chain of `else if` is walked in a loop, so
+    that its length needs no recursion."""
     chain = [node]
     condition(c, node.condition)
     branches: list[tuple[ast.Expr, Type]] = [(node.then, _branch(c, node.then, expected, _has_else(node)))]
@@ -221,10 +234,11 @@ def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
         at = at.otherwise
     if at is not None:
         branches.append((at, tail(c, at, expected)))
-    found = _without_else(c, chain, branches, expected) if at is None else _joined(c, branches, expected)
+    type_ = _without_else(c, chain, branches, expected) if at is None else _join_arms(c, branches, expected)
+    # The inner links are expressions too: codegen asks their types.
     for link in chain[1:]:
-        link.type = found
-    return found
+        link.type = type_
+    return type_
 
 
 def _has_else(node: ast.If) -> bool:
@@ -235,7 +249,7 @@ def _branch(c: Checker, node: ast.Block, expected: Expected, has_else: bool) -> 
     return tail(c, node, expected if has_else or not expected.used else FREE)
 
 
-def _joined(c: Checker, branches: list[tuple[ast.Expr, Type]], expected: Expected) -> Type:
+def _join_arms(c: Checker, branches: list[tuple[ast.Expr, Type]], expected: Expected) -> Type:
     if not expected.used:
         return NEVER if all(t == NEVER for _, t in branches) else NIL
     if expected.concrete:
@@ -246,21 +260,24 @@ def _joined(c: Checker, branches: list[tuple[ast.Expr, Type]], expected: Expecte
 def _without_else(
     c: Checker, chain: list[ast.If], branches: list[tuple[ast.Expr, Type]], expected: Expected
 ) -> Type:
-    """Without `else` the value is nil; another value may stand only where it is discarded (L-3.2.7)."""
+    """Return the type of an `if` without `else`, which is Nil: a branch may have another value only where it is thrown away
+    (E2021, L-3.2.7)."""
     if not expected.used:
         return NIL
     wanted = expected.type
+    # At the end of a body the better message is that a path gives no value.
     if expected.code == "E2023" and wanted is not None and convert(NIL, wanted) is MISMATCH:
-        return c.missing_value(chain[0], wanted)
-    for node, found in branches:
-        if found not in (NIL, NEVER) and found is not ERRONEOUS:
+        return c.report_missing_value(chain[0], wanted)
+    for node, type_ in branches:
+        if type_ not in (NIL, NEVER) and type_ is not ERRONEOUS:
             return c.report(
-                "E2021", node.span, f"the branches disagree: `{found}` and `Nil` without `else`", help="add an `else`"
+                "E2021", node.span, f"the branches disagree: `{type_}` and `Nil` without `else`", help="add an `else`"
             )
     return NIL
 
 
 def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
+    """Return the type of a `match`: the join of its arms. Behind an arm `nil` without guard the value is no longer optional."""
     subject = close_variable(node.subject, c.infer(node.subject))
     remaining = subject
     branches: list[tuple[ast.Expr, Type]] = []
@@ -271,19 +288,21 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
         sound = sound and c.error_count == errors
         if arm.guard is not None:
             condition(c, arm.guard)
+        # The arms behind `nil` see the value without it, so that `v => …` binds a T.
         elif isinstance(remaining, Nilable) and matches_nil_only(arm.pattern):
             remaining = remaining.inner
         branches.append((arm.body, tail(c, arm.body, expected)))
     if sound:
+        # Patterns with errors say nothing about what is covered.
         check_arms(c, node, subject)
-    return NEVER if subject == NEVER else _joined(c, branches, expected)
+    return NEVER if subject == NEVER else _join_arms(c, branches, expected)
 
 
-# ---------------------------------------------------------------- loops
+# Loops.
 
 
 def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
-    """What a `for` over a value of this type yields (L-5.7.4 to L-5.7.10)."""
+    """Return the type of what a `for` over a value of this type binds (L-5.7.4 to L-5.7.10); E2015 if it cannot be iterated."""
     if isinstance(type_, Generic) and type_.name in ("Array", "Set", "Queue", "Stack"):
         return close(type_.arguments[0])
     if isinstance(type_, Tuple):
@@ -307,19 +326,22 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 
 
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
-    found = c.infer(node.iterable)
-    if found == STREAM:  # a failure in mid-stream leaves as by `?` (O-1.73)
+    """Return the type of a `for`: of the values of its `break`s, or Nil."""
+    type_ = c.infer(node.iterable)
+    if type_ == STREAM:  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
-    bind_irrefutable(c, node.pattern, element_type(c, node.iterable, found))
+    bind_irrefutable(c, node.pattern, element_type(c, node.iterable, type_))
     return _repeat(c, node, "for", node.body)
 
 
 def while_(c: Checker, node: ast.While, expected: Expected) -> Type:
+    """Return the type of a `while`: of the values of its `break`s, or Nil."""
     condition(c, node.condition)
     return _repeat(c, node, "while", node.body)
 
 
 def loop(c: Checker, node: ast.Loop, expected: Expected) -> Type:
+    """Return the type of a `loop`: of the values of its `break`s, `never` without any."""
     return _repeat(c, node, "loop", node.body)
 
 
@@ -332,51 +354,58 @@ def _repeat(c: Checker, node: ast.For | ast.While | ast.Loop, kind: str, body: a
 
 
 def _loop_value(c: Checker, node: ast.Expr, frame: LoopFrame) -> Type:
-    """`loop` has the value of its breaks; `for` and `while` have it or nil (L-5.7.2)."""
+    """Return the type of a loop: `loop` has the value of its breaks; `for` and `while` have it or nil (L-5.7.2)."""
+    # Only `return`, `throw` or a panic ends it.
     if frame.kind == "loop" and not frame.breaks:
         return NEVER
-    types = [found for _, found in frame.breaks]
-    valued = [(value, found) for value, found in frame.breaks if value is not None]
+    types = [type_ for _, type_ in frame.breaks]
+    valued = [(value, type_) for value, type_ in frame.breaks if value is not None]
     joined = join_all(types if frame.kind == "loop" else [NIL, *types])
     if joined is None:
-        wanted = join_all([found for _, found in valued[:-1]]) or ANY
+        # The last `break` is the one reported: the ones before agreed until then.
+        wanted = join_all([type_ for _, type_ in valued[:-1]]) or ANY
         return c.report(
             "E2021", valued[-1][0].span if valued else node.span,
             f"the values of `break` disagree: `{wanted}` and `{valued[-1][1] if valued else NIL}`",
             help="give every `break` of the loop a value of one type",
         )  # fmt: skip
-    for value, found in valued:
-        c.coerce(value, found, Expected(joined, "E2021"))
+    for value, type_ in valued:
+        c.coerce(value, type_, Expected(joined, "E2021"))
     return joined
 
 
 def break_(c: Checker, node: ast.Break, expected: Expected) -> Type:
+    """Check a `break`, whose value goes to its loop."""
     frame = _loop_of(c, "break", node.label, node.span)
-    found = NIL if node.value is None else c.infer(node.value)
+    type_ = NIL if node.value is None else c.infer(node.value)
     if frame is None:
         return ERRONEOUS
-    frame.breaks.append((node.value, close_results(found)))
+    frame.breaks.append((node.value, close_results(type_)))
     return NEVER
 
 
 def continue_(c: Checker, node: ast.Continue, expected: Expected) -> Type:
+    """Check a `continue`."""
     return ERRONEOUS if _loop_of(c, "continue", node.label, node.span) is None else NEVER
 
 
 def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> LoopFrame | None:
+    """Return the loop that a `break` or `continue` leaves; None after a report: no loop, unknown label, or a task between
+    (E4050)."""
     if label is not None:
-        found = next((f for f in reversed(c.loops) if f.label == label.text), None)
-        if found is None:
+        frame = next((f for f in reversed(c.loops) if f.label == label.text), None)
+        if frame is None:
             labels = [f.label for f in c.loops if f.label]
             c.report("E3010", label.span, f"unknown label `{label.text}`", help=did_you_mean(label.text, labels))
             return None
-        barrier = next((f for f in c.loops[c.loops.index(found) :] if f.kind in TASKS), None)
+        barrier = next((f for f in c.loops[c.loops.index(frame) :] if f.kind in TASKS), None)
         if barrier is not None:
-            _leaves_task(c, word, span, barrier)
-        return found if barrier is None else None
+            _report_leaving_task(c, word, span, barrier)
+        return frame if barrier is None else None
+    # Without a label the innermost frame counts, be it a loop or a task.
     barrier = c.loops[-1] if c.loops and c.loops[-1].kind in TASKS else None
     if barrier is not None and (barrier.kind == "parallel" or any(f.kind not in TASKS for f in c.loops)):
-        _leaves_task(c, word, span, barrier)
+        _report_leaving_task(c, word, span, barrier)
         return None
     if not c.loops or barrier is not None:
         c.report("E3009", span, f"`{word}` outside a loop", help="use `return` to leave the function")
@@ -384,7 +413,7 @@ def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> Loop
     return c.loops[-1]
 
 
-def _leaves_task(c: Checker, word: str, span: Span, barrier: LoopFrame) -> None:
+def _report_leaving_task(c: Checker, word: str, span: Span, barrier: LoopFrame) -> None:
     c.report("E4050", span, f"`{word}` cannot leave {TASKS[barrier.kind]}", help="each task runs to its end")
 
 

@@ -1,6 +1,8 @@
 """Decorators: names, places, arguments (L-1.8, O-1.56 to O-1.59).
 
-Hands on `check_decorators`: those that stand there rightly, with their constant arguments. Must not know: what they do.
+Hands on `check_decorators`, which returns those that may stand there with their constant arguments, to the check of each
+declaration, which knows what they mean. Which decorators there are, where they may stand and what they take is the table
+`vm/declaration_fields.py`.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from ..hints.names import did_you_mean, listed
 from ..source import Span
 from ..syntax import ast
 from .config import check_value
-from .context import Checker
 from .declarations import FAILED
+from .state import Checker
 
-# Decorators of other languages.
+# Decorators of other languages, with the help for each.
 ELSEWHERE = {
     **dict.fromkeys(("dataclass", "dataclasses", "derive"), "drop it: a `struct` compares and prints its fields by itself"),
     **dict.fromkeys(("staticmethod", "classmethod"), "drop it: a function without `self` belongs to the type: `T::f()`"),
@@ -31,19 +33,21 @@ ELSEWHERE = {
     ),
 }
 Checked = list[tuple[str, dict[str, object]]]
-# Arguments that are handed on as they are written: what they hold depends on what is decorated (testing.py).
+# Arguments that are returned as expressions: what they hold depends on what is decorated (`tools.check_test`).
 UNREAD = frozenset((("test", "cases"),))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
+    """Return the decorators that may stand on `place`, each with its arguments by name; the others are reported (E4001,
+    E4009). `place` is a word of the table, as `fn` or `schema field`."""
     seen: dict[str, ast.Decorator] = {}
-    found: Checked = []
+    checked: Checked = []
     for node in decorators:
         name = node.name.text
         if name not in DECORATORS:
-            there = listed("decorators", [f"@{known}" for known, row in DECORATORS.items() if place in row.places])
-            there = there or f"drop it: {_article(place)} {place} takes none"
-            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATORS) or there
+            legal = listed("decorators", [f"@{known}" for known, row in DECORATORS.items() if place in row.places])
+            legal = legal or f"drop it: {_article(place)} {place} takes none"
+            help = ELSEWHERE.get(name) or did_you_mean(name, DECORATORS) or legal
             c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
         elif place not in DECORATORS[name].places:
             places = ", ".join(DECORATORS[name].places)
@@ -51,11 +55,11 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span, help="keep one of them")
         elif name == "validate":
-            found.append((name, {}))  # its function is looked at where the schema is (schemas.py)
+            checked.append((name, {}))  # its function is checked with the schema (`schemas.check_validators`)
         else:
-            found.append((name, _arguments(c, node, arguments(name, place))))
+            checked.append((name, _read_arguments(c, node, arguments(name, place))))
         seen.setdefault(name, node)
-    return found
+    return checked
 
 
 def _article(word: str) -> str:
@@ -63,13 +67,13 @@ def _article(word: str) -> str:
 
 
 def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> list[Checked]:
-    """The decorators of fields or parameters."""
+    """Return the checked decorators of each field or parameter."""
     return [check_decorators(c, part.decorators, place) for part in parts or ()]
 
 
-def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
+def _read_arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
     name = node.name.text
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     places: dict[str, Span] = {}
     order = list(rules)
     for position, argument in enumerate(node.arguments):
@@ -87,15 +91,15 @@ def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[
             assert argument.name is not None
             help = did_you_mean(key, rules) or (f"it takes `({', '.join(order)})`" if order else f"write `@{name}` alone")
             c.report("E4001", argument.name.span, f"`@{name}` has no argument `{key}`", help=help)
-        elif key in given:
+        elif key in values:
             c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", first=places[key], help="keep one of them")
         else:
             places[key] = argument.span
             if (name, key) in UNREAD:
-                given[key] = argument.value
+                values[key] = argument.value
                 continue
-            given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
+            values[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
     required = DECORATORS[name].required
-    if required is not None and required not in given and not node.arguments:
+    if required is not None and required not in values and not node.arguments:
         c.report("E4009", node.span, f"`@{name}` needs `{required}`", help=f"write `@{name}({required}: …)`")
-    return {key: value for key, value in given.items() if value is not FAILED}
+    return {key: value for key, value in values.items() if value is not FAILED}

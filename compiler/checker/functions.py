@@ -1,6 +1,8 @@
-"""Function bodies, closures, return (L-3.8, L-3.2.5).
+"""Bodies: functions, closures and `return` (L-3.8, L-3.2.5), stages of pipelines (O-6), tasks and what is async (L-9).
 
-Hands on `declare_signature`, `check_function`, `check_body` and the rules of closures and `return`. Must not know: what calls do.
+Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `program`, `task_body` to `models`, and
+the rules of these forms. Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type
+of one whose result is not written. What leaves by `?` and `throw` is in `propagation`.
 """
 
 from __future__ import annotations
@@ -9,20 +11,21 @@ from ..symbols import FunctionSymbol, PipelineSymbol, StageSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, NIL, OPEN, Function, Generic, Open, Tuple, Type, array, pipeline, result
 from .assignment import check_assignments
-from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
-from .contexts import check_clauses
-from .control import element_type, settle_lets
-from .declarations import in_impl
+from .context_declarations import check_clauses
+from .control import close_lets, element_type
 from .decorators import check_decorators
+from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
-from .propagation import cannot_leave, check_conversion
+from .propagation import check_conversion, report_cannot_leave
 from .relations import ERRONEOUS, close, generic, is_complete, join_errors
+from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .types import written_type
 
 
 def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
-    """Types of parameters and result, before any body is checked."""
+    """Set the types of parameters and result of a function, before any body is checked. E2008 for a required parameter after
+    an optional one, E1013 for a `main` of another form."""
     node = symbol.declaration
     with in_impl(c, symbol):
         symbol.parameters = [
@@ -34,12 +37,14 @@ def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
         if parameter.default is None and optional is not None:
             message = f"`{parameter.name.text}` has no default but follows `{optional.name.text}`, which has one"
             c.report("E2008", parameter.name.span, message, help="put required parameters first")
+        # The first optional one is kept, which the message names.
         optional = parameter if parameter.default is not None else optional
     if symbol.name == "main" and symbol.owner is None and node.scope is not None:
         _check_main(c, symbol)
 
 
 def parameter_type(c: Checker, parameter: ast.Parameter) -> Type:
+    """Return the written type of a parameter; E2005 if there is none."""
     if parameter.type is not None:
         return written_type(c, parameter.type)
     name = parameter.name.text
@@ -58,22 +63,24 @@ def _check_main(c: Checker, symbol: FunctionSymbol) -> None:
 
 
 def check_function(c: Checker, symbol: FunctionSymbol) -> None:
+    """Check the body of a declared function or method; one without body, of a trait or an MCP server, is left out."""
     node = symbol.declaration
     scope = node.scope
     if scope is None or node.body is None:
         return
     accepts_all = symbol.result == NIL and (symbol is c.main or symbol.is_test)  # L-3.12.5
+    # The host starts these, so that `await` may stand in them without `async`.
     asynchronous = node.is_async or symbol.tool is not None or symbol is c.main or symbol.is_test
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
     with in_impl(c, symbol):
         try:
             check_body(c, symbol, target)
         except RecursionError:  # of a walk over a type; trees are walked by levels
-            c.too_large(node.name.span)
+            c.report_too_large(node.name.span)
 
 
 def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
-    """The body of a function that `return` and errors leave as `target` says."""
+    """Check the body of a function, which `return` and errors leave as `target` says, and set what codegen asks of its scope."""
     node = symbol.declaration
     assert node.body is not None
     outer, c.targets, c.loops = (c.targets, c.loops), [target], []
@@ -84,69 +91,71 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
             parameter.binding.type = type_
     check_clauses(c, symbol)
     body(c, node.body, symbol.result, node.name)
-    settle_lets(c)
-    record(target)
+    close_lets(c)
+    record_scope(target)
     c.targets, c.loops = outer
 
 
 def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
-    """A body with a known result: its tail is the result, or is discarded where the result is Nil (L-3.8.4)."""
+    """Check a body whose result is known: its tail is converted to it, or discarded where the result is Nil (L-3.8.4). `place`
+    is where a missing value is reported (E2022)."""
+    # A body of a function without result gives nothing: its last value is thrown away, as after `;`.
     if wanted == NIL:
         c.infer(node, DISCARD)
         return NIL
     if not isinstance(node, ast.Block):
         return c.value(node, Expected(wanted, "E2023"))
-    found = c.infer(node, Expected(wanted, "E2023"))
-    if node.result is None and found == NIL:
-        return c.missing_value(place, wanted, node) if wanted is not ERRONEOUS else wanted
-    return c.coerce(node, found, Expected(wanted, "E2023"))
+    actual = c.infer(node, Expected(wanted, "E2023"))
+    if node.result is None and actual == NIL:
+        return c.report_missing_value(place, wanted, node) if wanted is not ERRONEOUS else wanted
+    return c.coerce(node, actual, Expected(wanted, "E2023"))
 
 
-def record(target: Target) -> None:
-    """What codegen asks of a finished function."""
+def record_scope(target: Target) -> None:
+    """Set what codegen asks of the scope of a finished function: its result, and how errors and None leave it."""
     scope = target.scope
     if scope is None:
         return
     scope.result = target.result
     scope.returns_option = target.fails_with is None and generic(target.result, "Option") is not None
+    # Codegen wraps and unwraps by these marks, without asking types again.
     fallible = target.accepts_all or target.fails_with is not None or generic(target.result, "Result") is not None
     scope.propagates = fallible or scope.returns_option
 
 
 def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
+    """Check `return`, which has the type `never`; its value goes to the result of the function around."""
     target = c.function_target
     if target.kind == "none":
         c.report("E3012", node.span, "`return` stands outside a function", help="move it into a function")
     elif target.kind == "task":
         c.report("E4050", node.span, f"`return` cannot leave {target.name}", help="its value is its last expression")
+    # The result of a closure without annotation is known only at its end: the values are collected until then.
     wanted = target.result
     if wanted is None:
-        found = NIL if node.value is None else c.infer(node.value)
-        target.returns.append((node.value or node, found))
+        type_ = NIL if node.value is None else c.infer(node.value)
+        target.returns.append((node.value or node, type_))
     elif node.value is not None:
-        _return_value(c, node.value, wanted)
+        c.value(node.value, Expected(wanted, "E2023"))
     elif wanted not in (NIL, ANY):
-        c.missing_value(node, wanted)
+        c.report_missing_value(node, wanted)
     return NEVER
 
 
-def _return_value(c: Checker, value: ast.Expr, wanted: Type) -> None:
-    found = c.value(value, Expected(wanted, "E2023"))
-    if wanted == ANY and found is ERRONEOUS:
-        return
-
-
-# ---------------------------------------------------------------- closures
+# Closures.
 
 
 def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
+    """Return the function type of a closure. Parameters without type take those that are expected, else Any; so does the
+    result, else it is the join of what the body gives (L-3.2.5)."""
     wanted = expected.type if isinstance(expected.type, Function) else None
     if wanted is not None and len(wanted.parameters) != len(node.parameters):
         count = len(node.parameters)
         c.report(
             expected.code if expected.code == "E4024" else "E2006", node.span,
-            f"expected a function of {len(wanted.parameters)} parameter(s), the closure has {count}"
-        , help=f"write `|{', '.join('abcdefgh'[:len(wanted.parameters)])}| …`; `_` stands for those not needed")
+            f"expected a function of {len(wanted.parameters)} parameter(s), the closure has {count}",
+            help=f"write `|{', '.join('abcdefgh'[:len(wanted.parameters)])}| …`; `_` stands for those not needed",
+        )  # fmt: skip
         wanted = None
         mismatched = True
     else:
@@ -154,15 +163,16 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     parameters = _closure_parameters(c, node, wanted)
     declared = _closure_result(c, node, wanted)
     target = Target("closure", node.scope, "the closure", declared)
+    # `break` in a closure does not leave a loop around it.
     loops, c.loops = c.loops, []
     c.targets.append(target)
-    made = body(c, node.body, declared, node) if declared is not None else c.infer(node.body, _hint(wanted))
+    type_ = body(c, node.body, declared, node) if declared is not None else c.infer(node.body, _expected_result(wanted))
     c.targets.pop()
     c.loops = loops
     if declared is None:
-        target.result = _inferred_result(c, node, target, made)
-    record(target)
-    _mark_option(target)
+        target.result = _inferred_result(c, node, target, type_)
+    record_scope(target)
+    _mark_propagating(target)
     return ERRONEOUS if mismatched else Function(parameters, target.result or ANY)
 
 
@@ -174,8 +184,9 @@ def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) 
         elif node.function_form:
             type_ = parameter_type(c, parameter)
         else:
-            given = wanted.parameters[position] if wanted is not None else ANY
-            type_ = ANY if isinstance(given, Open) else close(given)
+            expected = wanted.parameters[position] if wanted is not None else ANY
+            # A parameter must have a type before the body is checked, so what is still open becomes Any.
+            type_ = ANY if isinstance(expected, Open) else close(expected)
         if parameter.binding is not None:
             parameter.binding.type = type_
         if parameter.pattern is not None:
@@ -185,7 +196,7 @@ def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) 
 
 
 def _closure_result(c: Checker, node: ast.Closure, wanted: Function | None) -> Type | None:
-    """The declared result, else a complete expected one, else None: to be inferred."""
+    """Return the declared result, else a complete expected one, else None: it is then inferred from the body."""
     if node.result is not None:
         return written_type(c, node.result)
     if node.function_form:
@@ -195,13 +206,14 @@ def _closure_result(c: Checker, node: ast.Closure, wanted: Function | None) -> T
     return None
 
 
-def _hint(wanted: Function | None) -> Expected:
+def _expected_result(wanted: Function | None) -> Expected:
     return FREE if wanted is None or isinstance(wanted.result, Open) else Expected(wanted.result, "E2023")
 
 
-def _inferred_result(c: Checker, node: ast.Closure, target: Target, made: Type) -> Type:
-    """The join of tail and returns (L-3.2.5); with `?` inside it must be a Result or an Option (L-3.12.8)."""
-    ends = [(node.body, made), *target.returns]
+def _inferred_result(c: Checker, node: ast.Closure, target: Target, tail: Type) -> Type:
+    """Return the join of the tail and the values of `return` (L-3.2.5); with `?` inside it must be a Result or an Option
+    (L-3.12.8)."""
+    ends = [(node.body, tail), *target.returns]
     joined = c.join_branches([(end, type_) for end, type_ in ends if isinstance(end, ast.Expr)])
     if not target.raised or joined is ERRONEOUS:
         return joined
@@ -211,16 +223,18 @@ def _inferred_result(c: Checker, node: ast.Closure, target: Target, made: Type) 
         return joined
     if not sides:
         for raised in target.raised:
-            cannot_leave(c, raised, target)
+            report_cannot_leave(c, raised, target)
         return joined
     return errors_convert(c, target, joined)
 
 
 def errors_convert(c: Checker, target: Target, joined: Type) -> Type:
-    """The type of a body that gives a Result: the errors that leave it suit the error side."""
+    """Return the type of a body that gives the Result `joined`: its error side is the one that is known, to which the errors
+    that leave are converted, or else what they have in common."""
     sides = generic(joined, "Result")
     assert sides
     target.result = joined
+    # `?` on None raises nil, which has no error type of its own.
     missing_as_error = [r.type if r.type != NIL else ANY for r in target.raised]
     if sides[1] == OPEN:
         return result(sides[0], join_errors(missing_as_error))
@@ -238,7 +252,7 @@ def _convert_at(node: ast.Node, coercion: object) -> None:
         node.value.coercion = coercion
 
 
-def _mark_option(target: Target) -> None:
+def _mark_propagating(target: Target) -> None:
     if target.scope is not None and target.raised:
         target.scope.propagates = True
 
@@ -249,16 +263,11 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 }
 
 
-# ----------------------------------------------------------------
-# Pipelines: stages, what they hand on, contracts between them (O-6.17 to O-6.23).
-#
-# Hands on `declare_pipeline`, `check_pipeline` and `pipeline_type`, which types the stages it needs on demand.
-
-# ---------------------------------------------------------------- types
+# Pipelines: stages, what they pass on, contracts between them (O-6.17 to O-6.23).
 
 
 def declare_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
-    """What is written: its signature and those of its stages."""
+    """Set what is written of a pipeline: its signature and those of its stages."""
     node = symbol.declaration
     for stage in symbol.stages:
         if stage.stage.value is None:
@@ -268,6 +277,7 @@ def declare_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
         if node.parameter.default is not None:
             c.report("E4032", node.parameter.span, f"the input of pipeline `{symbol.name}` has a default", help="remove it")
     else:
+        # Without a signature the first stage says what goes in.
         first = symbol.stages[0] if symbol.stages else None
         symbol.input = first.parameters[0] if first is not None and first.stage.value is None else ANY
     if node.result is not None:
@@ -293,13 +303,14 @@ def _declare_stage(c: Checker, stage: StageSymbol) -> None:
 
 
 def effective(type_: Type) -> Type:
-    """What goes on of a stage's value (O-6.19)."""
+    """Return the type of what a stage passes on: of a Result its value (O-6.19)."""
     sides = generic(type_, "Result")
     return sides[0] if sides else type_
 
 
 def pipeline_type(c: Checker, symbol: PipelineSymbol) -> Type:
-    """The handle type of a pipeline, with what `.run` takes and gives (O-6.23)."""
+    """Return the type of a pipeline as a value, with what `.run` takes and returns; without a written output its last stage is
+    checked first (O-6.23)."""
     assert symbol.input is not None
     if symbol.output is not None:
         return pipeline(symbol.input, symbol.output)
@@ -311,6 +322,7 @@ def _last_output(c: Checker, symbol: PipelineSymbol) -> Type:
         return symbol.input or ANY
     last = symbol.stages[-1]
     _check_stage(c, last)
+    # The output is asked for while the last stage is being checked: it runs its own pipeline.
     if last.state == "busy" and last.stage.value is not None:
         name = symbol.declaration.name
         message = f"the output of pipeline `{symbol.name}` depends on itself"
@@ -319,40 +331,43 @@ def _last_output(c: Checker, symbol: PipelineSymbol) -> Type:
     return last.effective
 
 
-# ---------------------------------------------------------------- stages
+# Stages.
 
 
 def _check_stage(c: Checker, stage: StageSymbol) -> None:
-    """Checks the body of a stage once, wherever its type is asked for."""
+    """Check the body of a stage once: in its turn, or earlier where a use of the pipeline needs its type."""
     if stage.state != "new":
         return
     stage.state = "busy"
     outer = c.targets, c.loops, c.self_type, c.deferring
+    # A stage may be checked in the middle of another body: that body's state is put aside.
     c.targets, c.loops, c.self_type, c.deferring = [], [], None, False
     try:
         (_check_declared if stage.stage.value is None else _infer_expression)(c, stage)
         if c.deferring:
             check_assignments(c, stage)
     except RecursionError:  # of a walk over a type
-        c.too_large(stage.declaration.name.span)
+        c.report_too_large(stage.declaration.name.span)
     c.targets, c.loops, c.self_type, c.deferring = outer
     stage.state = "done"
 
 
 def _check_declared(c: Checker, stage: StageSymbol) -> None:
-    """A stage `-> T` behaves as `-> Result<T, Error>` (L-3.12.5)."""
+    """Check a stage with a body; one `-> T` behaves as `-> Result<T, Error>` (L-3.12.5)."""
     node = stage.declaration
     if len(stage.parameters) != len(node.parameters):
         return
     wraps = generic(stage.result, "Result") is None
     target = Target("function", node.scope, f"`{stage.path}`", stage.result, asynchronous=True)
+    # Errors leave the stage as Error, which the pipeline returns.
     target.fails_with = ERROR if wraps else None
     check_body(c, stage, target)
     node.scope.wraps = wraps
 
 
 def _infer_expression(c: Checker, stage: StageSymbol) -> None:
-    """It sees the input of the pipeline and what all stages before it gave (O-6.18)."""
+    """Infer the type of a stage `stage x = …;`, which sees the input of the pipeline and the values of all stages before it
+    (O-6.18)."""
     node = stage.declaration
     assert node.body is not None
     before = stage.pipeline.stages[: stage.pipeline.stages.index(stage)]
@@ -363,20 +378,21 @@ def _infer_expression(c: Checker, stage: StageSymbol) -> None:
         parameter.binding.type = type_
     target = Target("function", node.scope, f"`{stage.path}`", asynchronous=True, fails_with=ERROR)
     c.targets = [target]
-    made = c.infer(node.body)
-    ends = [(end, found) for end, found in [(node.body, made), *target.returns] if isinstance(end, ast.Expr)]
+    tail = c.infer(node.body)
+    ends = [(end, end_type) for end, end_type in [(node.body, tail), *target.returns] if isinstance(end, ast.Expr)]
     joined = c.join_branches(ends)
     stage.result = ANY if joined == NEVER else close(joined)
     stage.effective = effective(stage.result)
     target.result = stage.result
-    record(target)
+    record_scope(target)
     node.scope.wraps = generic(stage.result, "Result") is None
 
 
-# ---------------------------------------------------------------- contracts
+# Contracts.
 
 
 def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
+    """Check a pipeline: its stages, that each takes what the one before passes on (E4031), and its signature (E4032)."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "pipeline")
     for stage in symbol.stages:
@@ -392,9 +408,10 @@ def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
 
 def _check_neighbours(c: Checker, symbol: PipelineSymbol) -> None:
     for before, stage in zip(symbol.stages, symbol.stages[1:], strict=False):
+        # An expression stage takes whatever the stages before it gave.
         if stage.stage.value is None and not assignable(before.effective, stage.parameters[0]):
             c.report(
-                "E4031", _place(stage).span,
+                "E4031", _parameter_or_name(stage).span,
                 f"stage `{stage.name}` takes `{stage.parameters[0]}`, but stage `{before.name}` gives `{before.effective}`",
                 first=before.stage.name.span, note="the stage before it",
                 help="change one of the two types, or put a stage between",
@@ -409,37 +426,35 @@ def _check_signature(c: Checker, symbol: PipelineSymbol) -> None:
         if not assignable(symbol.input, first.parameters[0]):
             message = f"pipeline `{symbol.name}` takes `{symbol.input}`, but its first stage takes `{first.parameters[0]}`"
             c.report(
-                "E4032", node.parameter.span, message, first=_place(first).span, note="the first stage",
+                "E4032", node.parameter.span, message, first=_parameter_or_name(first).span, note="the first stage",
                 help="declare both with the same type",
             )
-    given = stages[-1].effective if stages else symbol.input
-    if node.result is not None and not assignable(given, symbol.output):
+    output = stages[-1].effective if stages else symbol.input
+    if node.result is not None and not assignable(output, symbol.output):
         what = "its last stage" if stages else "its input"
-        message = f"pipeline `{symbol.name}` gives `{symbol.output}`, but {what} is `{given}`"
+        message = f"pipeline `{symbol.name}` gives `{symbol.output}`, but {what} is `{output}`"
         help = f"write `-> {effective(symbol.output)}`: `.run` makes the Result" if generic(symbol.output, "Result") else None
         c.report("E4032", node.result.span, message, help=help)
 
 
-def _place(stage: StageSymbol) -> ast.Node:
+def _parameter_or_name(stage: StageSymbol) -> ast.Node:
     return stage.stage.parameters[0] if stage.stage.parameters else stage.stage.name
 
 
-def assignable(found: Type, wanted: Type) -> bool:
-    """O-6.22: equal; either Any; Int to Float; Array and Map covariant."""
-    if found == wanted or ANY in (found, wanted) or (found, wanted) == (INT, FLOAT):
+def assignable(source: Type, target: Type) -> bool:
+    """Return whether a value of type `source` may be passed on as `target` (O-6.22): equal; either is Any; Int to Float; Array
+    and Map by their parts. Less than `convert` allows, since a stage passes its value on without a conversion."""
+    if source == target or ANY in (source, target) or (source, target) == (INT, FLOAT):
         return True
     for name in ("Array", "Map"):
-        inside, asked = generic(found, name), generic(wanted, name)
-        if inside and asked:
-            return all(map(assignable, inside, asked))
+        inside, other = generic(source, name), generic(target, name)
+        if inside and other:
+            return all(map(assignable, inside, other))
     return False
 
 
-# ----------------------------------------------------------------
-# Tasks and what is async: `await`, `race`, `parallel for`, `spawn`, `async` blocks (L-9, O-6.1 to O-6.11).
-#
-# Each operand is typed as a body of its own, whose errors make it a Result (L-3.12.8). Hands on `race` and the rules of these
-# forms.
+# Tasks and what is async: `await`, `race`, `parallel for`, `spawn`, `async` blocks (L-9, O-6.1 to O-6.11). Each operand is typed
+# as a body of its own, whose errors make it a Result (L-3.12.8).
 
 NAMES = {
     "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task", "parallel": "the body of `parallel for`",
@@ -448,53 +463,57 @@ NAMES = {
 
 
 def task_body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
-    """The type of what a body gives."""
+    """Return the type of what the body of a task gives. `element` is that of a parallel loop, `expected` guides the tail."""
     target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind], asynchronous=True)
+    # A frame that `break` and `continue` must not pass: they are reported there (E4050).
     barrier = LoopFrame(task.kind, None)
     c.targets.append(target)
     outer, c.loops = c.loops, [] if task.kind == "async" else [*c.loops, barrier]
     if task.pattern is not None and element is not None:
         bind_irrefutable(c, task.pattern, element)
     # a tail may be the value or the Result of it, so that only other types guide it
-    made = c.infer(task.body, FREE if generic(expected.type, "Result") else expected)
+    tail = c.infer(task.body, FREE if generic(expected.type, "Result") else expected)
     c.loops = outer
     c.targets.pop()
-    target.result = _result(c, task, target, made)
-    record(target)
+    target.result = _task_result(c, task, target, tail)
+    record_scope(target)
     task.type = target.result
     return target.result
 
 
-def _result(c: Checker, task: ast.TaskBody, target: Target, made: Type) -> Type:
-    """The join of tail and returns; where errors leave it is a Result, whose ends are wrapped in Ok unless they are one."""
-    ends = [(end, found) for end, found in [(task.body, made), *target.returns] if isinstance(end, ast.Expr)]
+def _task_result(c: Checker, task: ast.TaskBody, target: Target, tail: Type) -> Type:
+    """Return the join of the tail and the values of `return`; where errors leave, a Result of it, into whose Ok the body's
+    value is wrapped unless it is a Result already."""
+    ends = [(end, type_) for end, type_ in [(task.body, tail), *target.returns] if isinstance(end, ast.Expr)]
     joined = c.join_branches(ends)
     if not target.raised or joined is ERRONEOUS:
         return joined
     if generic(joined, "Result"):
         return errors_convert(c, target, joined)
+    # Each end of the body is wrapped in Ok by codegen.
     task.scope.wraps = True
     return result(NIL if joined == NEVER else joined, join_errors([raised.type for raised in target.raised]))
 
 
-def ends_in_vain(c: Checker, node: ast.Expr, tasks: list[ast.TaskBody], form: str) -> None:
-    """W0014: the `?` that ends an operand leaves that operand only, whose value is the Result it was before."""
-    vain = [(task, last) for task in tasks if (last := _ends_in_question_mark(task.body)) is not None]
-    for task, last in vain:
+def warn_of_inner_marks(c: Checker, node: ast.Expr, tasks: list[ast.TaskBody], form: str) -> None:
+    """Warn of a `?` that ends an operand: it leaves that operand only, whose value is the Result it was before (W0014). `form`
+    is the help where the construct is too long to be repeated."""
+    useless = [(task, last) for task in tasks if (last := _ends_in_question_mark(task.body)) is not None]
+    for task, last in useless:
         message = f"this `?` ends {NAMES[task.kind]} only, whose value stays a Result"
-        help = f"write `?` behind the whole: `{_moved(c, node, [mark for _, mark in vain]) or form}`"
+        help = f"write `?` behind the whole: `{_with_one_mark(c, node, [mark for _, mark in useless]) or form}`"
         c.report("W0014", last.span, message, help=help)
 
 
 def _ends_in_question_mark(body: ast.Expr) -> ast.Propagate | None:
-    """The `?` over a Result that is all an operand does last."""
+    """Return the `?` over a Result that an operand ends with."""
     while isinstance(body, ast.GroupExpr) or (isinstance(body, ast.Block) and not body.statements and body.result is not None):
         body = body.inner if isinstance(body, ast.GroupExpr) else body.result  # type: ignore[assignment]
     return body if isinstance(body, ast.Propagate) and generic(body.operand.type, "Result") else None
 
 
-def _moved(c: Checker, node: ast.Expr, marks: list[ast.Propagate]) -> str | None:
-    """The construct with one `?` behind it in place of those inside; None where that would be long."""
+def _with_one_mark(c: Checker, node: ast.Expr, marks: list[ast.Propagate]) -> str | None:
+    """Return the construct with one `?` behind it in place of those inside; None where that would be long."""
     text, start = c.sources[node.span.file].text, node.span.start
     ends = [start, *(mark.span.end for mark in marks)]
     parts = [text[a : b - 1] for a, b in zip(ends, ends[1:], strict=False)]
@@ -508,16 +527,18 @@ LONGEST_HELP = 90  # characters of a construct that a help repeats
 
 
 def value_type(type_: Type) -> Type:
-    """The type of a place for a value of a body that may not end."""
+    """Return the type of the value of a body: Nil for one that never ends."""
     return NIL if type_ == NEVER else type_
 
 
-# ---------------------------------------------------------------- forms
+# The rules of these forms.
 
 AT_START = "await it in a function: `fn main() { … }`"
 
 
 def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
+    """Return the type of `await x`: T of a Task<T>, the answer of an emit, a tuple of what its operands give; E3016 outside
+    async code."""
     if not any(target.asynchronous for target in c.targets):
         name = c.function_target.name.strip("`")
         help = f"declare it `async`: `async fn {name}`" if c.function_target.kind != "none" else AT_START
@@ -525,23 +546,25 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     if node.tasks is not None:
         c.concurrent.append(node.tasks)
         types = [value_type(task_body(c, task)) for task in node.tasks]
-        ends_in_vain(c, node, node.tasks, "(await (f(), g()))?")
+        warn_of_inner_marks(c, node, node.tasks, "(await (f(), g()))?")
         return Tuple(tuple(types))
+    # `await emit(…)` is no task: the host answers.
     answer = awaited_emit(c, node.operand, expected)
     if answer is not None:
         return answer
-    _one_array(c, node.operand, "await (f(), g())")
-    found = c.infer(node.operand, expected)
-    inside = generic(found, "Task")
-    return inside[0] if inside else found
+    _warn_one_array(c, node.operand, "await (f(), g())")
+    type_ = c.infer(node.operand, expected)
+    inside = generic(type_, "Task")
+    return inside[0] if inside else type_
 
 
 def async_block(c: Checker, node: ast.AsyncBlock, expected: Expected) -> Type:
+    """Return the type of what the block gives."""
     return task_body(c, node.task, expected=expected)
 
 
 def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """`race(a, b)`: the join of the operands (L-9.2.2)."""
+    """Return the type of `race(a, b)`: the join of the operands (L-9.2.2)."""
     named = next((argument.name for argument in node.arguments if argument.name is not None), None)
     if named is not None:
         return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`", help="give it by position")
@@ -551,20 +574,21 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
         return c.report("E2006", callee.span, "`race` takes one operand or more, none given", help="write `race(f(), g())`")
     c.concurrent.append(node.tasks)
     if len(node.arguments) == 1:
-        _one_array(c, node.arguments[0].value, "race(f(), g())")
-    found = c.join_branches([(task, task_body(c, task, expected=expected)) for task in node.tasks])
-    ends_in_vain(c, node, node.tasks, "race(f(), g())?")
-    return found
+        _warn_one_array(c, node.arguments[0].value, "race(f(), g())")
+    type_ = c.join_branches([(task, task_body(c, task, expected=expected)) for task in node.tasks])
+    warn_of_inner_marks(c, node, node.tasks, "race(f(), g())?")
+    return type_
 
 
-def _one_array(c: Checker, operand: ast.Expr, form: str) -> None:
-    """W0405: an array literal where operands are meant; its elements are computed one after the other (L-9.2.5)."""
+def _warn_one_array(c: Checker, operand: ast.Expr, form: str) -> None:
+    """Warn of an array literal where operands are meant: its elements are computed one after the other (W0405, L-9.2.5)."""
     if isinstance(operand, ast.ArrayExpr) and operand.items:
         message = "the elements of an array are computed one after the other"
         c.report("W0405", operand.span, message, help=f"write `{form}` to run them concurrently")
 
 
 def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
+    """Return the type of `parallel for`: an Array of what its body gives, in the order of the elements."""
     element = element_type(c, node.iterable, c.infer(node.iterable))
     if node.limit is not None:
         c.value(node.limit, Expected(INT, "E2009", "the limit"))
@@ -572,23 +596,25 @@ def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
             help = "leave `limit` out for the bound of the host"
             c.report("E4004", node.limit.span, "the limit is an Int of at least 1", help=help)
     wanted = generic(expected.type, "Array") if expected.used else None
-    made = value_type(task_body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE))
-    ends_in_vain(c, node, [node.task], "(parallel for x in xs { f(x) })?")
-    return array(made)
+    element_result = value_type(task_body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE))
+    warn_of_inner_marks(c, node, [node.task], "(parallel for x in xs { f(x) })?")
+    return array(element_result)
 
 
 def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
-    """Callee, receiver and arguments belong to the code around it: they are evaluated before the task starts (L-9.2.4)."""
+    """Return the type of `spawn f(x)`: a Task of what the call gives. Callee, receiver and arguments are evaluated before the
+    task starts, so they belong to the code around it (L-9.2.4)."""
     operand = node.operand
     if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
-        found = c.infer(operand)
+        type_ = c.infer(operand)
         help = "write `spawn async { … }`"
         if isinstance(operand, ast.Propagate):
             help = "`spawn f(x)`, then `.await?`"
-        elif isinstance(operand, ast.PathExpr) and isinstance(found, Function):
-            help = f"call it: `spawn {c.text(operand).strip('`')}({'…' if found.parameters else ''})`"
+        elif isinstance(operand, ast.PathExpr) and isinstance(type_, Function):
+            help = f"call it: `spawn {c.text(operand).strip('`')}({'…' if type_.parameters else ''})`"
         return c.report("E2045", operand.span, "`spawn` takes a call or an `async` block", help=help)
     if not isinstance(operand, ast.AsyncBlock):
+        # A copy, since the list changes while the body of the task is checked.
         around = (list(c.targets), c.loops)
         c.outside.update((argument.value, around) for argument in operand.arguments)
         if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):

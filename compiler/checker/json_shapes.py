@@ -1,6 +1,9 @@
-"""`json::parse_as<T>`: which types have a JSON shape (L-7.1.2, E2044).
+"""Types at the border of a program: which have a JSON shape (`json::parse_as<T>`, L-7.1.2), what `emit` takes and what answers it
+(O-5.23 to O-5.35), and how large the JSON forms of schemas may be (O-2.11, G-5.13).
 
-Must not know: how the text is read.
+Hands on `without_shape` and `check_size` to the checks of declarations, `parse_as_call` and `emit` to `calls`, `awaited_emit` to
+`await`, and `answer_in` to what takes an answer out of its Result. Which types a schema may have is stricter, see
+`schemas.without_json`.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from ..symbols import BuiltinSymbol, EnumSymbol, StdFunctionSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union, error, result
 from .arguments import call_row, infer_all
-from .context import FORM_FIELDS, FREE, Checker, Expected
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete
+from .state import FORM_FIELDS, FREE, Checker, Expected
 from .types import parts_in, written_type
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ COLLECTIONS = ("Array", "Map", "Option", "Result", "Set", "Queue", "Stack")
 def parse_as_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, row: Row, expected: Expected
 ) -> Type:
-    """`json::parse_as<T>(s)`; T is written, or what the place expects (L-3.2.6)."""
+    """Check `json::parse_as<T>(s)`, where T is written or expected by the place (L-3.2.6); E2044 for a T without JSON shape."""
     written = callee.type_arguments or []
     if len(written) > 1:
         infer_all(c, node.arguments)
@@ -38,11 +41,11 @@ def parse_as_call(
             "E2028", callee.span, f"`{symbol.name}` takes 1 type argument, {len(written)} given",
             help=f"write `{symbol.name}<T>(…)`",
         )
-    wanted = written_type(c, written[0]) if written else _expected(expected)
+    wanted = written_type(c, written[0]) if written else _type_of_place(expected)
     if wanted is None:
         infer_all(c, node.arguments)
         return c.report("E2029", callee.span, "the type argument `T` is not known", help="write `parse_as<T>(…)`")
-    found, matched = call_row(c, row, None, node.arguments, callee.span, expected, {"T": wanted})
+    type_, matched = call_row(c, row, None, node.arguments, callee.span, expected, {"T": wanted})
     offending = without_shape(c, wanted)
     if offending is not None and offending is not ERRONEOUS:
         place = written[0].span if written else callee.span
@@ -51,16 +54,17 @@ def parse_as_call(
         return ERRONEOUS
     module = STD_PREFIX + symbol.module
     node.target = BuiltinCall(matched.values, matched.order, module, symbol.name, type_arguments=(wanted,))
-    return found
+    return type_
 
 
-def _expected(expected: Expected) -> Type | None:
+def _type_of_place(expected: Expected) -> Type | None:
     wanted = expected.type
     return wanted.arguments[0] if isinstance(wanted, Generic) and wanted.name == "Result" else None
 
 
 def without_shape(c: Checker, type_: Type) -> Type | None:
-    """A part of the type that no JSON value stands for."""
+    """Return the first part of a type that no JSON value stands for, or None. The walk has a list of its own, as types may
+    contain themselves."""
     todo: list[Type] = [type_]
     seen: set[Type] = set()
     while todo:
@@ -75,13 +79,13 @@ def without_shape(c: Checker, type_: Type) -> Type | None:
         elif isinstance(at, Nilable):
             todo.append(at.inner)
         elif isinstance(at, Nominal) and at.kind in ("struct", "schema", "enum", "record"):
-            todo.extend(_parts(c, at))
+            todo.extend(_parts_of(c, at))
         else:
             return at
     return None
 
 
-def _parts(c: Checker, type_: Nominal) -> list[Type]:
+def _parts_of(c: Checker, type_: Nominal) -> list[Type]:
     symbol = c.declared(type_)
     if isinstance(symbol, EnumSymbol):
         parts = [part for member in symbol.members for _, part, _, _ in member.fields]
@@ -93,13 +97,9 @@ def _parts(c: Checker, type_: Nominal) -> list[Type]:
     return [*type_.arguments, *(part for part in parts if not (isinstance(part, Nominal) and part.kind == "parameter"))]
 
 
-# ----------------------------------------------------------------
 # `emit` in its forms (O-5.23 to O-5.27): one-way, typed, and awaited with the host's answer.
-#
-# Hands on `emit` for calls, `awaited_emit` for the operand of an `await`, `answer_in` for what takes an answer out of its
-# Result.
 
-# What a call of `emit` is directly under `await`; codegen knows the target by this name.
+# The row that a call of `emit` directly under `await` is checked by; codegen knows the call by the name of the row.
 AWAITED = Row(
     "", "ask(channel: String, payload: Any = nil, timeout_ms: Int? = nil) -> Result<Any, EmitError>", clause="O-5.25",
     kind="special",
@@ -107,36 +107,38 @@ AWAITED = Row(
 
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """`emit(channel, payload)`, `emit<T>(…)` (O-5.23, O-5.24)."""
-    timeout = _named(node, "timeout_ms")
+    """Check `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24)."""
+    timeout = _named_argument(node, "timeout_ms")
     if timeout is not None:
         infer_all(c, node.arguments)
         help = "write `await emit(…, timeout_ms: …)`"
         return c.report("E2007", timeout.span, "only an awaited `emit` takes `timeout_ms`", help=help)
-    return _call(c, node, callee, FUNCTIONS["emit"], expected)
+    return _check_emit(c, node, callee, FUNCTIONS["emit"], expected)
 
 
 def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | None:
-    """The type of `await operand` if the operand is a call of `emit`, else None. Where the place says what the answer is, another
-    one is an Err (O-5.35)."""
+    """Return the type of `await operand` if the operand is a call of `emit`, else None. Where the place says the type of the
+    answer, the runtime makes an Err of any other (O-5.35)."""
     call = _emit_in(operand)
     if call is None:
         return None
     assert isinstance(call.callee, ast.PathExpr)
-    found = _call(c, call, call.callee, AWAITED, Expected())
+    type_ = _check_emit(c, call, call.callee, AWAITED, Expected())
     wanted = generic(expected.type, "Result")
     if wanted and isinstance(call.target, BuiltinCall) and wanted[0] != ANY and is_complete(wanted[0]):
         call.target.answer = wanted[0]
-        found = result(wanted[0], error("EmitError"))
+        type_ = result(wanted[0], error("EmitError"))
+    # Brackets around the call have its type too.
     while operand is not call:
         assert isinstance(operand, ast.GroupExpr)
-        operand.type, operand = found, operand.inner
-    call.type = found
-    return found
+        operand.type, operand = type_, operand.inner
+    call.type = type_
+    return type_
 
 
 def answer_in(node: ast.Expr, expected: Expected) -> Expected:
-    """What is expected of `node` where what is inside its Result has to be of a type: awaited emits look at it."""
+    """Return what is expected of `node` where the inside of its Result has to be of the expected type: only awaited emits use
+    that."""
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     if expected.type is None or not isinstance(node, ast.Await) or node.tasks is not None or _emit_in(node.operand) is None:
@@ -155,18 +157,18 @@ def _emit_in(operand: ast.Expr) -> ast.Call | None:
 
 
 def of_answer(wanted: Type) -> str:
-    """How the answer to an emit gets a type: `emit<T>` is the type of what is sent (O-5.24)."""
+    """Return the help for a T that was meant for the answer to an emit; `emit<T>` is the type of what is sent (O-5.24)."""
     return f"an answer has its type from its place: `let x: {wanted} = await emit(channel, payload)?;`"
 
 
-def _named(node: ast.Call, name: str) -> ast.Ident | None:
+def _named_argument(node: ast.Call, name: str) -> ast.Ident | None:
     return next((a.name for a in node.arguments if a.name is not None and a.name.text == name), None)
 
 
-def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected) -> Type:
+def _check_emit(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected) -> Type:
     written = callee.type_arguments
     if written is None:
-        return _row(c, node, callee, row, expected, ())
+        return _check_by_row(c, node, callee, row, expected, ())
     if len(written) != 1:
         infer_all(c, node.arguments)
         return c.report(
@@ -183,40 +185,39 @@ def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: 
             "E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`",
             help=f"write `emit<T>(channel, payload)`; {of_answer(wanted)}",
         )
-    found = c.infer(payload, Expected(wanted, "E4080", "the payload"))
-    if row is AWAITED and convert(found, wanted) is MISMATCH:
-        message = f"expected `{wanted}` for the payload, found `{found}`"
+    actual = c.infer(payload, Expected(wanted, "E4080", "the payload"))
+    if row is AWAITED and convert(actual, wanted) is MISMATCH:
+        message = f"expected `{wanted}` for the payload, found `{actual}`"
         return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {of_answer(wanted)}")
-    c.coerce(payload, found, Expected(wanted, "E4080", "the payload"))
+    c.coerce(payload, actual, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
-    result = _row(c, node, callee, row, expected, (wanted,))
-    payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # its own instruction checks it, for P415
+    result = _check_by_row(c, node, callee, row, expected, (wanted,))
+    payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # `emit<T>` itself checks it, for P415
     return result
 
 
-def _row(
+def _check_by_row(
     c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected, types: tuple[Type, ...]
 ) -> Type:
-    given = {"T": types[0]} if types else None
-    found, matched = call_row(c, row, None, node.arguments, callee.span, expected, given)
+    known = {"T": types[0]} if types else None
+    type_, matched = call_row(c, row, None, node.arguments, callee.span, expected, known)
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, "", row.name, type_arguments=types)
-    return found
+    return type_
 
 
-# ----------------------------------------------------------------
-# How much a JSON form is when it is written out: a schema that stands in two fields stands in an image, and in every request,
+# How large a JSON form is when it is written out: a schema that stands in two fields stands in an image, and in every request,
 # twice (O-2.11, G-5.13).
-#
-# Hands on `check_size`.
 
 DEEPEST = 96  # levels of JSON; an image has room for 128
 Size = tuple[int, int]  # fields, levels
 
 
 def check_size(c: Checker, type_: Type, place: Span) -> None:
-    """E0114 where the forms of the program are too large together, or this one nests too deep."""
+    """Report a JSON form that nests too deep, or with which those of the program are too large together (E0114); once in a
+    program."""
+    # The room is used up, which was reported.
     if c.form_room < 0:
         return  # reported
     fields, levels = _size(c, type_, set())
@@ -231,24 +232,26 @@ def check_size(c: Checker, type_: Type, place: Span) -> None:
 
 
 def _size(c: Checker, type_: Type, around: set[Type]) -> Size:
-    """A type met again inside itself is a reference."""
+    """Return the fields and levels of the JSON form of a type; a type inside itself counts as one reference. `around` are the
+    types on the way, and those of declared types are cached."""
     if isinstance(type_, Generic):
-        fields, levels = _whole(_size(c, argument, around) for argument in type_.arguments)
+        fields, levels = _size_of_parts(_size(c, argument, around) for argument in type_.arguments)
         return fields, levels + (2 if type_.name == "Option" else 1)
     symbol = c.declared(type_) if isinstance(type_, Nominal) else None
+    # A type inside itself is written as a reference, which counts as one field.
     if not isinstance(symbol, StructSymbol) or type_ in around or len(around) > DEEPEST:
         return 1, 1
     known = c.form_sizes.get(type_)
     if known is None:
         around.add(type_)
-        fields, levels = _whole(_size(c, part, around) for _, part, _, _ in parts_in(c, symbol, type_))
+        fields, levels = _size_of_parts(_size(c, part, around) for _, part, _, _ in parts_in(c, symbol, type_))
         around.discard(type_)
         known = c.form_sizes[type_] = min(fields + 1, 2 * FORM_FIELDS + c.form_room), levels + 3
     return known
 
 
-def _whole(sizes: Iterable[Size]) -> Size:
-    """Of parts side by side."""
+def _size_of_parts(sizes: Iterable[Size]) -> Size:
+    """Return the size of parts side by side: their fields together, the levels of the deepest."""
     fields, levels = 0, 0
     for more, deep in sizes:
         fields, levels = fields + more, max(levels, deep)

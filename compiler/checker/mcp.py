@@ -1,6 +1,8 @@
 """MCP servers: their fields with those of the manifest, signatures of their tools (O-4.36 to O-4.44, O-4.47).
 
-Hands on `declare_mcp` and `check_mcp`. Must not know: transports, what a server offers.
+Hands on `declare_mcp` and `check_mcp` to `program`. A server is checked without being started: signatures are what the program
+says of its tools. Parameters and names for models are checked as those of `tools`; a new field is a row of
+`vm/declaration_fields.py`.
 """
 
 from __future__ import annotations
@@ -13,21 +15,22 @@ from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
 from .config import check_fields
-from .context import Checker
 from .decorators import check_decorators
 from .functions import declare_signature
 from .json_shapes import check_size
 from .models import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import without_json
+from .state import Checker
 from .tools import arguments_of, check_wire_name, parameter_texts
 
 TOOL_ERROR = error("ToolError")
+# The field that each transport needs.
 NEEDED = {"stdio": "command", "http": "url"}
 
 
 def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
-    """The types of the signatures; each gives a Result (O-4.45)."""
+    """Set the types of the signatures; each returns a Result, whatever is written (O-4.45)."""
     for method in symbol.methods:
         declare_signature(c, method)
         declared = generic(method.result, "Result")
@@ -39,10 +42,12 @@ def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
                 span = method.declaration.result.span
                 c.report("E2001", span, f"expected `ToolError`, found `{declared[1]}`", help="a tool of a server fails with it")
             method.result = declared[0]
+        # A server may always fail, so that the caller gets a Result.
         method.result = result(method.result, TOOL_ERROR)
 
 
 def check_mcp(c: Checker, symbol: McpSymbol) -> None:
+    """Check an MCP server: its fields, over which those of the manifest win (O-1.2), and what its signatures tell a model."""
     node = symbol.declaration
     owner = f"mcp `{symbol.name}`"
     check_decorators(c, node.decorators, "mcp")
@@ -50,14 +55,14 @@ def check_mcp(c: Checker, symbol: McpSymbol) -> None:
         "headers": lambda value: check_headers(c, value),
     }
     check_fields(c, owner, node.entries, symbol.fields, MCP, MCP_FIELDS, own)
-    symbol.fields.update(c.servers.get(symbol.name, {}))  # the manifest's value counts (O-1.2)
+    symbol.fields.update(c.servers.get(symbol.name, {}))
     _check_transport(c, symbol, owner)
     for method in symbol.methods:
         _check_signature(c, symbol, method)
 
 
 def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
-    """What the transport needs and takes; without one the host has to give it (O-4.47)."""
+    """Check what the transport needs and carries (E4002, E4006); without one the host has to give it (W0401, O-4.47)."""
     node = symbol.declaration
     written = {entry.key.text: entry.key.span for entry in node.entries}
     transport = symbol.fields.get("transport")
@@ -70,6 +75,7 @@ def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
     if needed not in symbol.fields and needed not in written:
         help = f"add `{needed}: \"…\"`, here or in [mcp.{symbol.name}] of Concerto.toml"
         c.report("E4002", node.name.span, f"{owner} lacks `{needed}`, which the transport \"{transport}\" needs", help=help)
+    # `command` without `args` is split into words by the runtime.
     command = symbol.fields.get("command")
     if isinstance(command, str) and not {"args"} & {*symbol.fields, *written} and not has_words(command):
         c.report(
@@ -90,11 +96,11 @@ def _check_signature(c: Checker, server: McpSymbol, method: FunctionSymbol) -> N
         server.texts[method] = described
     server.arguments[method] = arguments_of(c, server.name, method, parameter_texts(c, method, required=False))
     check_wire_name(c, server.wire_name(method), node.name.span)
-    server.results[method] = _result(c, server, method)
+    server.results[method] = _result_schema(c, server, method)
 
 
-def _result(c: Checker, server: McpSymbol, method: FunctionSymbol) -> StructSymbol:
-    """What a call gives, as a schema of the one field `value`."""
+def _result_schema(c: Checker, server: McpSymbol, method: FunctionSymbol) -> StructSymbol:
+    """Return what a call gives as a schema of the one field `value`; E4020 for a type without JSON form."""
     node = method.declaration
     type_: Type = (generic(method.result, "Result") or (ANY,))[0]
     offending = without_json(c, type_)

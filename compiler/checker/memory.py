@@ -12,18 +12,18 @@ from ...vm.memory_steps import DIRECTIONS, FACT_TIERS, SOURCES, STEPS
 from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
-from ..resolver.patterns import WORD_OF_METHOD
+from ..resolver.memories import WORD_OF_METHOD
 from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, STRING, Type, array, error, map_, result
 from .arguments import call_row, infer_all
-from .context import FREE, Checker, Expected, Target
-from .contexts import one_memory
+from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
 from .memory_steps import DECLARE, Steps, check_summary, useless_beside_only
 from .relations import ERRONEOUS, generic, is_memory, is_text
+from .state import FREE, Checker, Expected, Target
 from .types import written_type
 
 # ----------------------------------------------------------------

@@ -10,15 +10,15 @@ from typing import Any
 
 from ...vm.memory_steps import EVENTS, FACT_TIERS
 from ..hints.names import did_you_mean, listed
-from ..resolver.patterns import is_bare, is_word
+from ..resolver.memories import is_bare, is_word
 from ..symbols import MemorySymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, MESSAGE, NEVER, STRING, Function, Open, Type, array, map_
 from .arguments import infer_all
-from .context import Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
 from .memory_bounds import known_word
 from .relations import ERRONEOUS, generic
+from .state import Checker, Expected, Target
 
 MESSAGES = array(MESSAGE)
 EVENT = map_(STRING, ANY)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..hints.names import did_you_mean, listed
-from ..resolver.patterns import is_word
+from ..resolver.memories import is_word
 from ..symbols import BoundFunction, ComputedBound, FunctionSymbol, MemorySymbol
 from ..syntax import ast
 from ..types import ANY, INT, STRING, Function, Nilable, map_
 from .constants import NotConstant
-from .context import FREE, Checker, Expected
 from .declarations import FAILED, at_module_level, constant_value
 from .relations import ERRONEOUS
+from .state import FREE, Checker, Expected
 
 OF_KEY = Function((map_(STRING, ANY),), Nilable(INT))
 COMPUTED = (INT, Nilable(INT), ANY)

@@ -13,7 +13,7 @@ from ...vm.builtins import lookup
 from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget, TraitCall
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
-from .context import Checker
+from .state import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
 OUTPUT = ("print", "println", "emit", "flush_emits")

@@ -37,20 +37,20 @@ from ...vm.memory_steps import OBSERVED_PREFIX as PREFIX
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..manifest import milliseconds
-from ..resolver.patterns import is_word
+from ..resolver.memories import is_word
 from ..source import Span
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, BOOL, FLOAT, INT, MESSAGE, NEVER, STRING, Function, Open, Type, array
 from .arguments import infer_all
-from .context import FREE, Checker, Expected, Target
-from .contexts import check_context_step
+from .context_declarations import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import FactRule, is_scoped, read_handler, read_view
 from .memory_bounds import bound, known_word
 from .relations import ERRONEOUS, generic
 from .relations import is_text as is_text_type
 from .signatures import static_type
+from .state import FREE, Checker, Expected, Target
 
 # ----------------------------------------------------------------
 # The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.

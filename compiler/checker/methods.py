@@ -1,6 +1,8 @@
-"""Method calls: rows of the built-in table, fields of function type, dynamic methods (L-3.10.3, L-3.7.1, L-6).
+"""Method calls: declared methods, rows of the built-in table, fields of function type, dynamic methods (L-3.10.3, L-3.7.1, L-6).
 
-Must not know: plain calls' callee forms (`calls`).
+Hands on the rule of `MethodCall`. `method_call` says in which order a name is looked for; what is decided goes to `node.target`
+as a record of `decisions`. A built-in method needs only its row in `vm/builtins`, unless its type depends on more than its
+signature: then it gets a case in `_built_in`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitC
 from ..hints import names
 from ..hints.names import did_you_mean, listed
 from ..hints.types import absent_help, nilable_help
-from ..resolver.patterns import WORD_OF_METHOD
+from ..resolver.memories import WORD_OF_METHOD
 from ..source import Span
 from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
 from ..syntax import ast
@@ -54,14 +56,14 @@ from .calls import (
     trait_methods,
     value_call,
 )
-from .context import FREE, Checker, Expected, ExpressionRule
-from .declarations import find_method, methods_of, require_visible_method
+from .impls import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
 from .memory_steps import check_topic
 from .operators import fields_of, root_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local
 from .signatures import Bindings, signature_of, substitute, unify
+from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import tool_of, with_tools
 from .types import Instance, written_type
 
@@ -72,14 +74,21 @@ VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "token
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
+    """Return the type of a method call and set `node.target`.
+
+    A declared method of the type comes before a built-in one, both before methods of traits, and what every value has
+    (`to_string`) comes last (L-3.10.3).
+    """
     if node.memory is not None:
         return memory_value(c, node.memory)
     receiver = _receiver(c, node, expected)
     name = node.name.text
+    # Of Any the method is found at run time.
     if receiver in (ANY, NEVER):
-        return _dynamic(c, node, receiver)
+        return _dynamic_method(c, node, receiver)
     if _is_tool_method(c, node, receiver):
         return _tool_method(c, node, expected)
+    # Of `T?` only `to_string` may be called: every other method needs the value.
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if receiver in AGENTS and name in NOT_OF_AGENTS:
         infer_all(c, node.arguments)
@@ -87,6 +96,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
+    # `remember`, `recall` and `neighbors` take words, which `check_facts` reads before arguments are typed.
     if name in WORD_OF_METHOD:
         if not is_memory(receiver):
             misplaced_word(c, node)
@@ -95,37 +105,36 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
             return ERRONEOUS
     declared = find_method(c, receiver, name)
     if declared is not None:
-        return _declared(c, node, receiver, Chosen(declared), expected)
+        return _declared_method(c, node, receiver, Chosen(declared), expected)
     if row is not None and row.receiver != "Any":
         return _built_in(c, node, receiver, row, expected)
     through = bounded_methods(c, receiver, name) or trait_methods(c, receiver, name, node.span)
     if through:
-        return _of_trait(c, node, receiver, through, expected)
-    if row is not None:  # what every value has comes last
+        return _trait_method(c, node, receiver, through, expected)
+    if row is not None:
         return _built_in(c, node, receiver, row, expected)
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
 
 
-def _of_trait(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Chosen], expected: Expected) -> Type:
-    """A method of a trait (L-3.10.3)."""
+def _trait_method(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Chosen], expected: Expected) -> Type:
     chosen = one_of(c, offers, node.name, node.arguments)
     if chosen is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    return _declared(c, node, receiver, chosen, expected)
+    return _declared_method(c, node, receiver, chosen, expected)
 
 
 def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    """The receiver's type. It was typed as a place that is written if its method may do that; if the method does not, a Map's
-    `.name` is what it is when it is read: a value or nil (L-3.7.2)."""
-    inside = expected if node.name.text in UNWRAPPING else FREE
-    receiver = c.infer(node.receiver, answer_in(node.receiver, inside))
+    """Return the receiver's type. It was typed as a place that is written if a method of that name may write; if this one does
+    not, `.name` of a Map is what it is when it is read: a value or nil (L-3.7.2)."""
+    surroundings = expected if node.name.text in UNWRAPPING else FREE
+    receiver = c.infer(node.receiver, answer_in(node.receiver, surroundings))
     field = node.receiver
     while isinstance(field, ast.GroupExpr):
         field = field.inner
-    if not (isinstance(field, ast.FieldAccess) and field in c.links and generic(field.receiver.type, "Map")):
+    if not (isinstance(field, ast.FieldAccess) and field in c.written_links and generic(field.receiver.type, "Map")):
         return receiver
     declared = find_method(c, receiver, node.name.text)
     if declared is not None:
@@ -135,20 +144,22 @@ def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
 
 
 def _is_tool_method(c: Checker, node: ast.MethodCall, receiver: Type) -> bool:
-    """Of a tool that implements traits, its own methods come first (L-3.10.3)."""
+    """Return whether a call means a method of a tool; its own methods come before those of traits that it implements
+    (L-3.10.3)."""
     name = node.name.text
     if isinstance(receiver, Nominal) and receiver.kind == "tool":
         tool = tool_of(node.receiver)
+        # A private method is its own too: it is reported as private, not as unknown.
         own = tool is not None and any(method.name == name for method in tool.methods)
         return own or not (trait_methods(c, receiver, name, node.span) or lookup(kind_of(receiver), name))
     return receiver in (TOOL_REF, MCP_REF) and lookup(kind_of(receiver), name) is None
 
 
 def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    """A method of a tool; of one that is not known here it is found at run time."""
+    """Check a method of a tool; if the types do not say of which tool, it is found at run time."""
     tool = tool_of(node.receiver)
     if tool is None:
-        return _dynamic(c, node, ANY)
+        return _dynamic_method(c, node, ANY)
     name = node.name.text
     method = next((method for method in tool.methods if method.name == name), None)
     if method is not None:
@@ -162,28 +173,29 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
 
 
-def _may_change(node: ast.MethodCall) -> None:
-    """The method is not known, so it may need the `mut` of the variable it is called on (W0011)."""
+def _assume_changed(node: ast.MethodCall) -> None:
+    """Note that an unknown method may need the `mut` of the variable it is called on, so that W0011 is not reported."""
     root = root_of(node.receiver)
     local = root.binding if isinstance(root, ast.PathExpr) else None
     if isinstance(local, Local) and local.mutable:
         local.changed = True
 
 
-def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
+def _dynamic_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     names = [a.name.text for a in node.arguments if a.name is not None]
     node.target = DynamicCall([a.value for a in node.arguments], list(range(len(node.arguments))), node.name.text, names)
     node.target.may_change = node.name.text in c.mutating
-    _may_change(node)
+    _assume_changed(node)
     return receiver
 
 
-def _declared(
+def _declared_method(
     c: Checker, node: ast.MethodCall, receiver: Type, chosen: Chosen, expected: Expected
 ) -> Type:
-    """A method of an impl or trait: the receiver is its first parameter."""
+    """Check a method of an impl or trait, whose first parameter is the receiver."""
     name, symbol = node.name, chosen.symbol
+    # An associated function of the type has the name.
     if not symbol.takes_self:
         infer_all(c, node.arguments)
         help = f"write `{symbol.path}(…)`"
@@ -191,6 +203,7 @@ def _declared(
     require_visible_method(c, symbol, name)
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     instance.bindings.update(chosen.inside)
+    # The receiver may say the type arguments of the impl.
     instance.meet(symbol.parameters[0], receiver)
     if node.type_arguments is not None:
         own = [parameter.name for parameter in symbol.type_parameters]
@@ -215,28 +228,29 @@ def _declared(
 
 
 def _field_call(c: Checker, node: ast.MethodCall) -> Type:
-    """`x.m(…)` with a field m of function type."""
+    """Check `x.m(…)` with a field m of function type."""
+    # The read of the field becomes the callee, so that codegen needs no case of its own.
     field = ast.FieldAccess(span=node.receiver.span.to(node.name.span), receiver=node.receiver, name=node.name)
     return value_call(c, node, field, c.infer(field), node.arguments)
 
 
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
-    _may_change(node)
-    help = _joined(c, node, receiver) or _inside_help(receiver, node.name.text) or _written(c, node, receiver)
+    _assume_changed(node)
+    help = _join_help(c, node, receiver) or _inside_help(receiver, node.name.text) or _foreign_form_help(c, node, receiver)
     help = help or _method_help(c, receiver, node.name.text, node.span)
     return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
 
 
-def _joined(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
-    """`",".join(xs)`."""
+def _join_help(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
+    """Return the help for `",".join(xs)`, as Python writes it."""
     if node.name.text != "join" or not is_text(receiver) or len(node.arguments) != 1:
         return None
     return f"write `{c.text(node.arguments[0].value)[1:-1]}.join({c.text(node.receiver)[1:-1]})`"
 
 
-def _written(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
-    """A method of another language whose form here holds its receiver and its arguments."""
+def _foreign_form_help(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
+    """Return the help for a method of another language, with its receiver and arguments put into the form that it has here."""
     help = names.WRITTEN.get((kind_of(receiver), node.name.text, len(node.arguments)))
     if help is None and node.name.text in names.COPIES and not node.arguments and kind_of(receiver) != "Any":
         help = names.COPIED
@@ -245,11 +259,12 @@ def _written(c: Checker, node: ast.MethodCall, receiver: Type) -> str | None:
     whole = {"String": "text", "Array": "xs"}.get(kind_of(receiver), "d")
     values = [c.operand(argument.value, "…") for argument in node.arguments]
     named = {"{x}": c.operand(node.receiver, whole), **dict(zip(("{a}", "{b}"), values, strict=False))}
-    return re.sub(r"\{[xab]\}", lambda found: named[found[0]], help)
+    return re.sub(r"\{[xab]\}", lambda name: named[name[0]], help)
 
 
 def _inside_help(receiver: Type, name: str) -> str | None:
-    """For a method of the value inside an optional one, and for every method of a `T?`."""
+    """Return the help for a method of the value inside an optional one, and for every method of a `T?`."""
+    # The method exists, but for the value inside.
     inside = generic(receiver, "Option") or generic(receiver, "Result")
     of_inside = inside is not None and lookup(kind_of(inside[0]), name) is not None
     if isinstance(receiver, Nilable):
@@ -258,26 +273,26 @@ def _inside_help(receiver: Type, name: str) -> str | None:
 
 
 def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | None:
-    """The method of this name in other languages, else the nearest one, else what there is."""
+    """Return the help that names the method of this name in other languages, else the nearest one, else all there are."""
     if isinstance(receiver, Nominal) and name in fields_of(c, receiver):
         return f"`{name}` is a field: drop the `()`"
     if receiver == NIL:
         return "`nil` is what calls without a result give; methods such as `sort` and `push` change the value they are called on"
     through = [*bounded_names(c, receiver), *names_through_traits(c, receiver, place)]
-    names = list(dict.fromkeys([*through, *method_names(kind_of(receiver)), *methods_of(c, receiver)]))
-    known = _bound_help(c, receiver, name) or everyday_method(receiver, name) or did_you_mean(name, names)
-    return known or absent_help(receiver) or listed("methods", names, like=name)
+    candidates = list(dict.fromkeys([*through, *method_names(kind_of(receiver)), *methods_of(c, receiver)]))
+    known = _bound_help(c, receiver, name) or everyday_method(receiver, name) or did_you_mean(name, candidates)
+    return known or absent_help(receiver) or listed("methods", candidates, like=name)
 
 
 def _bound_help(c: Checker, receiver: Type, name: str) -> str | None:
-    """For a type parameter: the trait that would bring the method."""
+    """Return the help for a type parameter: the bound that would bring the method."""
     if not (isinstance(receiver, Nominal) and receiver.kind == "parameter" and name in c.traits):
         return None
     bounds = [str(bound) for bound in receiver.facts.bounds]
     return f"bound it: `<{receiver}: {' + '.join([*bounds, c.traits[name][0].name])}>`"
 
 
-# ---------------------------------------------------------------- rows
+# Rows of the table of built-ins.
 
 
 def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expected: Expected) -> Type:
@@ -285,11 +300,13 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return _execute_with_schema(c, node, row)
     if node.type_arguments is not None:
         c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
+    # Rows whose result depends on the argument types in a way that a signature cannot say.
     if row.special == "numeric":
         return _numeric(c, node, receiver, row)
+    # The table says Array<T>; only the checker knows which T has an order.
     if row.name == "sort" and not _sortable(receiver):
         infer_all(c, node.arguments)
-        _may_change(node)
+        _assume_changed(node)
         return c.report("E2011", node.name.span, f"`{receiver}` has no method `sort`", help="use `sort_by`")
     if row.name == "with_tools":
         return with_tools(c, node, row)
@@ -298,33 +315,36 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
-    outer, c.filling = c.filling, node if row.mut else None
-    found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
-    c.filling = outer
+    # Kept for the help of a mismatch: what is put into a variable says its type (`Checker.filled_by`).
+    outer, c.filling_call = c.filling_call, node if row.mut else None
+    type_, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
+    c.filling_call = outer
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
     if receiver.is_open and open_local(node.receiver) is not None:
-        found = _learned(node, receiver, row, matched.values, found)
+        type_ = _learn_from_method(node, receiver, row, matched.values, type_)
     if row.mut:
         check_mutation(c, node, node.receiver, row.name, node.name.span)
     if row.name == "context":
-        found = _with_context(found)
+        type_ = _with_context(type_)
     if row.receiver == "Memory":
         _memory_method(c, node)
+        # A copy of a memory with a context has that context.
         if row.name in ("fork", "branch"):
-            found = result(receiver, error("MemoryError"))
+            type_ = result(receiver, error("MemoryError"))
     if row.name in ("append", "pin") and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0], pinned=row.name == "pin")
     if row.name == "observe" and row.receiver == "Memory":
         check_topic(c, node)
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
-    return found
+    return type_
 
 
-def _learned(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], found: Type) -> Type:
-    """On a variable whose type is open: a change says it by its arguments (L-3.2.8). What is open in the result is Any."""
+def _learn_from_method(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], result: Type) -> Type:
+    """Fill the open type of the receiver's variable from the arguments of a method that changes it (L-3.2.8); return the type
+    of the result, in which open sides are Any."""
     signature = signature_of(row)
     bindings: Bindings = {}
     if row.mut and signature.receiver is not None:
@@ -333,11 +353,11 @@ def _learned(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Ex
             if value is not None and value.type is not None:
                 unify(formal.type, value.type, bindings)
         learn(node.receiver, substitute(signature.receiver, bindings))
-    return close(found)
+    return close(result)
 
 
 def _memory_method(c: Checker, node: ast.MethodCall) -> None:
-    """A derived view is only read (M-6.21)."""
+    """Report a method that would write a derived view, which is only read (E4507, M-6.21)."""
     symbol = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
     if isinstance(symbol, MemorySymbol) and symbol.of is not None and node.name.text not in VIEW_METHODS:
         help = f"call it on `{symbol.log.name}`, whose log the view shows"
@@ -347,7 +367,8 @@ def _memory_method(c: Checker, node: ast.MethodCall) -> None:
 def _hashmap_method(
     c: Checker, node: ast.MethodCall, receiver: Type, row: Row, arguments: list[ast.Expr | None]
 ) -> None:
-    """Scopes need String keys (O-5.8); a value behind Any is checked by the store itself, with P415 (O-5.13)."""
+    """Check a method of a HashMap: scopes need String keys (O-5.8); a value of type Any is checked by the store itself, with
+    P415 (O-5.13)."""
     entry = generic(receiver, "HashMap")
     if row.name == "scope" and entry and entry[0] not in (ANY, STRING):
         c.report(
@@ -358,8 +379,10 @@ def _hashmap_method(
         for argument in arguments:
             if argument is not None and isinstance(argument.coercion, CheckAny):
                 argument.coercion = None
+
+
 def _with_context(result: Type) -> Type:
-    """Every error that has no message of its own becomes a RuntimeError (L-6.6.8)."""
+    """Return the type of `.context(…)` of a Result: an error that has no message of its own becomes a RuntimeError (L-6.6.8)."""
     value, failure = generic(result, "Result") or (ANY, ANY)
     keeps = failure in (ANY, NEVER) or is_text(failure) or (isinstance(failure, Nominal) and failure.kind == "error")
     return result if keeps else Generic("Result", (value, error("RuntimeError")))
@@ -371,58 +394,61 @@ def _sortable(receiver: Type) -> bool:
 
 
 def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type:
-    """Methods of numbers: Int for Ints, Float as soon as one is Float (L-6.2.4, L-6.2.5, L-6.4.17)."""
+    """Check a method of numbers: Int for Ints, Float as soon as one is Float (L-6.2.4, L-6.2.5, L-6.4.17)."""
     items = generic(receiver, "Array")
     if items and items[0] not in (INT, FLOAT, ANY):
         infer_all(c, node.arguments)
         return c.report("E2011", node.name.span, f"`{receiver}` has no method `{row.name}`", help="it adds numbers")
     arguments = node.arguments
     wants_float = len(arguments) == 1 and c.infer(arguments[0].value) == FLOAT
+    # `1.max(2.0)`: the row of Float has the same name, and a Float result.
     chosen = lookup("Float", row.name) if wants_float and receiver == INT else row
-    found, matched = call_row(c, chosen or row, receiver, arguments, node.name.span, FREE)
+    type_, matched = call_row(c, chosen or row, receiver, arguments, node.name.span, FREE)
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
-    return found
+    return type_
 
 
 def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    asked = schema_argument(c, node.name, node.type_arguments)
-    if asked is None:
+    """Check `execute_with_schema<T>(…)`: T names a schema, which the runtime needs and codegen puts into the image."""
+    argument = schema_argument(c, node.name, node.type_arguments)
+    if argument is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    schema, type_ = asked
-    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": type_})
+    schema, type_ = argument
+    result_type, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": type_})
     if matched is None:
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, type_arguments=(type_,), schema=schema)
-    return found
+    return result_type
 
 
 def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """`with_memory(m, auto = true, tokens, meta)`: a Memory, a list of them that is not empty, or nil (E4040)."""
+    """Check `with_memory(m, auto = true, tokens, meta)`: m is a Memory, a list of them that is not empty, or nil (E4040)."""
     first = next((a for a in node.arguments if a.name is None or a.name.text == "m"), None)
     if first is not None:
-        given = c.infer(first.value)
-        if given == KEYED_MEMORY or given is ERRONEOUS:
+        memory = c.infer(first.value)
+        if memory == KEYED_MEMORY or memory is ERRONEOUS:
             infer_all(c, [argument for argument in node.arguments if argument is not first])
-            return ERRONEOUS if given is ERRONEOUS else without_key(c, first.value)
+            return ERRONEOUS if memory is ERRONEOUS else without_key(c, first.value)
+        # Only a literal can be known to be empty; what is computed the run checks (P411).
         empty = isinstance(first.value, ast.ArrayExpr) and not first.value.items
-        if empty or not (fits(given, nilable(MEMORY)) or fits(given, array(MEMORY)) or given == ANY):
+        if empty or not (fits(memory, nilable(MEMORY)) or fits(memory, array(MEMORY)) or memory == ANY):
             infer_all(c, [argument for argument in node.arguments if argument is not first])
-            message = "the list of `with_memory` is empty" if empty else f"`with_memory` takes a Memory or nil, found `{given}`"
+            message = "the list of `with_memory` is empty" if empty else f"`with_memory` takes a Memory or nil, found `{memory}`"
             return c.report(
                 "E4040", first.value.span, message,
                 help="give the name of a memory: `memory log: Memory = Memory::new();`",
             )
-    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
+    type_, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
     if matched is None:
         return ERRONEOUS
     if first is not None:
         first.value.coercion = None  # the call itself refuses what is no memory, with P411
     check_allowed(c, node, matched.values)
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
-    return found
+    return type_
 
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {ast.MethodCall: method_call}

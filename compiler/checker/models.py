@@ -1,4 +1,9 @@
-"""Connections, models, agents and their decorators (O-1.1 to O-1.59, O-7)."""
+"""Connections, models, agents and their decorators (O-1.1 to O-1.59, O-7).
+
+Hands on `check_connection`, `check_model`, `check_agent` and `connection_help` to `program`, `check_headers` to `mcp`, and the
+rule of `listen`. Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields
+that need more than that, and what fields demand of each other. Checked values go to `fields` of the symbols.
+"""
 
 from __future__ import annotations
 
@@ -25,45 +30,44 @@ from ..source import Span
 from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
 from ..syntax import ast
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
-from .config import check_either, check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
-from .context import Checker, Expected, ExpressionRule
+from .config import check_either, check_fields, check_object, check_value, is_misspelt, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
 from .functions import task_body
 from .memory import refuse_attaching, without_key
 from .patterns import bind_irrefutable
 from .relations import ERRONEOUS, is_memory
+from .state import Checker, Expected, ExpressionRule
 from .tools import offers_tools, tools_named
 from .types import written_type
 
-# ----------------------------------------------------------------
-# Connections, models and their decorators (O-1.1 to O-1.59).
-#
-# Hands on `check_connection`, `check_headers`, `check_model`.
-
-# ---------------------------------------------------------------- connections
+# Connections.
 
 
 def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
+    """Check a connection and set its fields, over which those of the manifest win (O-1.2); E4002 for what its provider needs,
+    E4006 for what it cannot carry."""
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
     check_decorators(c, node.decorators, "connect")
     own: dict[str, Callable[[ast.Expr], object]] = {
-        "api_key": lambda value: _key(c, symbol, value),
+        "api_key": lambda value: _read_key(c, symbol, value),
         "headers": lambda value: check_headers(c, value),
         **{name: partial(check_object, c, f"`{name}`", rules=rules) for name, rules in CONNECTION_OBJECTS.items()},
     }
     for name, rules in EITHER_OBJECTS.items():
         own[name] = partial(check_either, c, name, rule=CONNECTION[name], rules=rules, constant=True)
     check_fields(c, owner, node.entries, symbol.fields, CONNECTION, CONNECTION_FIELDS, own)
-    given = c.manifest.get(symbol.name, {})
-    symbol.fields.update(given)  # the manifest's value counts (O-1.2)
+    from_manifest = c.manifest.get(symbol.name, {})
+    symbol.fields.update(from_manifest)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
-    keys = {*(entry.key.text for entry in node.entries), *given}
+    keys = {*(entry.key.text for entry in node.entries), *from_manifest}
+    # A misspelt field is reported as such; that the right one is missing would be a second report of one mistake.
     keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
     if "provider" not in known and "provider" not in keys:
+        # The help names a provider that suits the other fields.
         likely = next(row.name for row in PROVIDERS.values() if row.needs_base_url or "base_url" not in keys)
-        others = ", ".join(f'"{one}"' for one in PROVIDERS if one != likely)
+        others = ", ".join(f'"{name}"' for name in PROVIDERS if name != likely)
         help = f'add `provider: "{likely}"`; others are {others}'
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=help)
     row = PROVIDERS.get(str(known.get("provider")))
@@ -73,17 +77,18 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
             help='add `base_url: "https://…"`',
         )
     for entry in node.entries:
-        _carried(c, owner, entry, known.get("provider"))
+        _check_carried(c, owner, entry, known.get("provider"))
 
 
-def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
+def _check_carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
     name = entry.key.text
     if not is_carried(name, provider):
         c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
 
 
-def _key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
-    """Of `api_key` the name of its variable is kept, as `api_key_env`."""
+def _read_key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
+    """Set `api_key_env`, the name of the variable of `api_key`: an image never holds a key. Returns FAILED, as the field
+    itself is not kept."""
     variable = environment_name(c, value, "E4005", "`api_key`")
     if variable is not None:
         symbol.fields["api_key_env"] = variable
@@ -91,7 +96,7 @@ def _key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
 
 
 def environment_name(c: Checker, value: ast.Expr, code: str, what: str) -> str | None:
-    """NAME of exactly `env("NAME")` (O-1.5)."""
+    """Return NAME of exactly `env("NAME")`; None after a report with `code` (O-1.5)."""
     if _is_env(value):
         assert isinstance(value, ast.Call)
         name = value.arguments[0].value
@@ -110,52 +115,55 @@ def _is_env(value: ast.Expr) -> bool:
 
 
 def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
-    """A String or `env("N")` per header; the latter is held as `{"env": "N"}` (O-1.13)."""
-    found: dict[str, object] = {}
+    """Return the headers by name: a String, or `{"env": "N"}` for `env("N")` (O-1.13)."""
+    headers: dict[str, object] = {}
     if not isinstance(value, ast.MapExpr):
         c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')
-        return found
+        return headers
     places: dict[str, Span] = {}
     for entry in value.entries:
         if isinstance(entry.key, ast.StringLiteral):
             first = places.setdefault(entry.key.value, entry.key.span)
         if not isinstance(entry.key, ast.StringLiteral):
             c.report("E4004", entry.key.span, "the name of a header is a String", help='write it in quotes: `"X-Name"`')
-        elif entry.key.value in found:
+        elif entry.key.value in headers:
             message = f'header "{entry.key.value}" is given twice'
             c.report("E4001", entry.key.span, message, first=first, help="keep one of them")
         elif _is_env(entry.value):
             variable = environment_name(c, entry.value, "E4004", "a header")
-            found[entry.key.value] = {"env": variable}
+            headers[entry.key.value] = {"env": variable}
         else:
-            found[entry.key.value] = check_value(c, entry.key.value, entry.value, TEXT, constant=True)
-    return found
+            headers[entry.key.value] = check_value(c, entry.key.value, entry.value, TEXT, constant=True)
+    return headers
 
 
-# ---------------------------------------------------------------- models
+# Models.
 
 
 def check_model(c: Checker, symbol: ModelSymbol) -> None:
+    """Check a model and set its fields, connection, memories and tools. Its values may be computed at run time, so that they
+    are tested only as far as they are constant."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
-    duplicates(c, owner, [entry.key for entry in node.entries])
+    report_duplicates(c, owner, [entry.key for entry in node.entries])
     if node.kind == "agent":
-        _written_as_agent(c, node)
-    connection = _provider(c, symbol, owner)
+        _warn_written_as_agent(c, node)
+    connection = _read_provider(c, symbol, owner)
     for entry in node.entries:
         name = entry.key.text
+        # Of a field that stands twice the first counts.
         if name in MODEL_FIELDS and name not in symbol.fields:
             symbol.fields[name] = entry.value
-            _model_field(c, symbol, entry)
+            _check_model_field(c, symbol, entry)
         elif name not in MODEL_FIELDS:
-            unknown_key(c, owner, entry.key, MODEL_FIELDS)
+            report_unknown_key(c, owner, entry.key, MODEL_FIELDS)
     if connection is not None:
         _check_model_against(c, symbol, owner, connection)
 
 
-def _written_as_agent(c: Checker, node: ast.Config) -> None:
-    """W0021, with the declaration as it should be (O-1.260)."""
+def _warn_written_as_agent(c: Checker, node: ast.Config) -> None:
+    """Warn of a model that is declared as an agent, with the declaration as it should be (W0021, O-1.260)."""
     sources = c.sources[node.span.file].text
     values = [sources[entry.value.span.start : entry.value.span.end] for entry in node.entries]
     if any("\n" in value for value in values):
@@ -166,8 +174,9 @@ def _written_as_agent(c: Checker, node: ast.Config) -> None:
     c.report("W0021", node.name.span, f"`{node.name.text}` is a model written as an agent", help=help)
 
 
-def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
-    """The fields of the connection a model names (O-1.17, O-1.35)."""
+def _read_provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
+    """Return the fields of the connection that a model names, and set `symbol.connection`; None after a report (O-1.17,
+    O-1.35)."""
     node = symbol.declaration
     entry = next((e for e in node.entries if e.key.text == "provider"), None)
     if entry is None:
@@ -187,13 +196,14 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
     if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
         symbol.connection = name
         return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
+    # A name that is bound to something else is unknown as a connection.
     if declared is None or not isinstance(declared, ErroneousSymbol):
         c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
     return None
 
 
 def connection_help(c: Checker, name: str) -> str:
-    """Every connection, the nearest first."""
+    """Return the help that lists every connection, the nearest name first."""
     declared = {*PREDECLARED, *c.connections, *c.manifest}
     known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))
     near = did_you_mean(name, known)
@@ -201,62 +211,63 @@ def connection_help(c: Checker, name: str) -> str:
     return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
 
 
-def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
+def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
     name, value = entry.key.text, entry.value
     if name == "memory":
-        _model_memory(c, symbol, value)
+        _check_model_memory(c, symbol, value)
     elif name == "tools":
         symbol.tools = tools_named(c, value, symbol)
     elif name == "retry_policy":
         check_object(c, "`retry_policy`", value, RETRY)
     elif name == "knowledge":
-        _knowledge(c, value)
+        _check_knowledge(c, value)
     elif name in EITHER_OBJECTS:
         check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
     elif name in MODEL:
         check_value(c, name, value, MODEL[name], constant=False)
 
 
-def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
-    """The name of a memory, a list of such as `with_memory` takes it, or a store that offers tools."""
+def _check_model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
+    """Check the field `memory`: the name of a memory, a list of names as `with_memory` takes it, or a store that offers tools."""
     if not isinstance(value, ast.ArrayExpr):
-        _attached(c, symbol, value)
+        _attach_memory(c, symbol, value)
         return
     if not value.items:
         c.report("E4040", value.span, "the list of `memory` is empty", help="name memories: `memory: [plan, recent]`")
     for item in value.items:
-        _attached(c, symbol, item, writes=item is value.items[-1], alone=False)
+        _attach_memory(c, symbol, item, writes=item is value.items[-1], alone=False)
 
 
-def _attached(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: bool = True, alone: bool = True) -> None:
-    found = at_module_level(c, value, Expected())
+def _attach_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: bool = True, alone: bool = True) -> None:
+    type_ = at_module_level(c, value, Expected())
     binding = value.binding if isinstance(value, ast.PathExpr) else None
-    if found == KEYED_MEMORY:
+    if type_ == KEYED_MEMORY:
         without_key(c, value, help=f"a field has no key: call `{symbol.name}.with_memory(m.key(…)).execute(…)`")
     elif isinstance(binding, MemorySymbol):
         symbol.memories.append(binding)
         refuse_attaching(c, value, symbol, binding, writes=writes)
-    elif found is not ERRONEOUS and not (alone and offers_tools(c, symbol, value)):
-        what: Type | str = found if not is_memory(found) else "an expression"
+    elif type_ is not ERRONEOUS and not (alone and offers_tools(c, symbol, value)):
+        what: Type | str = type_ if not is_memory(type_) else "an expression"
         c.report(
             "E4004", value.span, f"`memory` is the name of a memory, or a list of such, found `{what}`",
             help="declare `memory log: Memory = Memory::new();` and write `memory: log`",
         )
 
 
-def _knowledge(c: Checker, value: ast.Expr) -> None:
-    """A ledger or a scope of one, evaluated with the other fields (O-1.41)."""
-    found = at_module_level(c, value, Expected())
-    if found not in (LEDGER, ERRONEOUS):
+def _check_knowledge(c: Checker, value: ast.Expr) -> None:
+    """Check the field `knowledge`: a ledger or a scope of one, evaluated with the other fields (O-1.41)."""
+    type_ = at_module_level(c, value, Expected())
+    if type_ not in (LEDGER, ERRONEOUS):
         help = "declare `ledger facts: Ledger = Ledger::new();` and write `knowledge: facts`"
-        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{found}`", help=help)
+        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{type_}`", help=help)
 
 
 def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:
-    """E4007: no model id; E4006: a field that the connection's API cannot carry (O-1.93)."""
+    """Report a model without the id of a model (E4007), and a field that the connection's API cannot carry (E4006, O-1.93)."""
     node = symbol.declaration
-    told = any("base" in FIELDS.get(entry.key.text, ()) for entry in node.entries)  # `model: "…"`: the unknown field says it
-    if "base" not in symbol.fields and "default_model" not in connection and not told:
+    # `model: "…"` is reported as an unknown field that should be `base`.
+    misnamed = any("base" in FIELDS.get(entry.key.text, ()) for entry in node.entries)
+    if "base" not in symbol.fields and "default_model" not in connection and not misnamed:
         help = 'add `base: "…"` with the id of a model, or `default_model` to the connection'
         c.report("E4007", node.name.span, f"{owner} has no model id", help=help)
     stop = symbol.fields.get("stop_sequences")
@@ -268,33 +279,34 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
 
 
 def _api(connection: dict[str, object]) -> str:
+    # Which API a connection speaks depends on its provider and address, unless it says so.
     row, base_url = PROVIDERS.get(str(connection.get("provider"))), connection.get("base_url")
     if row is None:
         return ""
     return row.api(str(connection.get("api", "auto")), None if base_url is None else str(base_url))
 
 
-# ----------------------------------------------------------------
 # Agents and `listen`: declarations, their connectors, handlers (O-7.1 to O-7.3, O-7.32 to O-7.35).
-#
-# Hands on `check_agent` and the rule of `listen`.
 
 MESSAGE = map_(STRING, ANY)
+# Messages that `listen` itself takes: no handler may have their type.
 RESERVED_TYPES = ("result", "error", "init_ack", "response")
 
 
 def check_agent(c: Checker, symbol: AgentSymbol) -> None:
+    """Check an agent and set its fields; without `connector` it is no agent (E4002)."""
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
-    own: dict[str, Callable[[ast.Expr], object]] = {"connector": lambda value: _connector(c, symbol, value)}
+    own: dict[str, Callable[[ast.Expr], object]] = {"connector": lambda value: _read_connector(c, symbol, value)}
     check_fields(c, owner, node.entries, symbol.fields, AGENT, AGENT_FIELDS, own)
     if all(entry.key.text != "connector" for entry in node.entries):
         c.report("E4002", node.name.span, f"{owner} lacks `connector`", help="the X of `[agents.X]` in Concerto.toml")
 
 
-def _connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
-    """A bare name or a String: what the manifest, or the host, knows the process by (O-7.1)."""
+def _read_connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
+    """Return the connector, a bare name or a String by which the manifest or the host knows the process, and set the field
+    `process` to what the manifest says of it; FAILED after a report (O-7.1)."""
     if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
         name = value.segments[0].text
     elif isinstance(value, ast.StringLiteral):
@@ -318,30 +330,32 @@ def _connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
     return name
 
 
-# ---------------------------------------------------------------- listen
+# `listen`.
 
 
 def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
-    found = c.infer(node.operand)
-    call = _call(node.operand)
+    """Return the type of `listen A.execute(p) { … }`: a Result of the last message as a Map, of `execute_with_schema` that of
+    the call."""
+    type_ = c.infer(node.operand)
+    call = _called_method(node.operand)
     seen: dict[str, ast.ListenHandler] = {}
     for handler in node.handlers:
-        _handler(c, handler, seen)
-    if found is ERRONEOUS:
+        _check_handler(c, handler, seen)
+    if type_ is ERRONEOUS:
         return ERRONEOUS
     if call is None or call.receiver.type not in (AGENT_REF, AGENT_BUILDER) or not call.name.text.startswith("execute"):
-        help = EVENT_OF_A_MEMORY if is_memory(found) else "write `listen A.execute(p) { … }`, A an agent"
+        help = EVENT_OF_A_MEMORY if is_memory(type_) else "write `listen A.execute(p) { … }`, A an agent"
         return c.report("E4041", node.operand.span, "the operand of `listen` is no call of an agent", help=help)
-    return result(MESSAGE, error("AgentError")) if call.name.text == "execute" else found
+    return result(MESSAGE, error("AgentError")) if call.name.text == "execute" else type_
 
 
-def _call(operand: ast.Expr) -> ast.MethodCall | None:
+def _called_method(operand: ast.Expr) -> ast.MethodCall | None:
     while isinstance(operand, ast.GroupExpr):
         operand = operand.inner
     return operand if isinstance(operand, ast.MethodCall) else None
 
 
-def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHandler]) -> None:
+def _check_handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHandler]) -> None:
     closure, pattern = node.body, node.pattern
     if not isinstance(closure, ast.Closure) or not isinstance(pattern, ast.LiteralPattern):
         return  # the parser has reported it
@@ -360,7 +374,7 @@ def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHand
             help="write `|m| { … }`",
         )
     for parameter in closure.parameters:
-        type_ = _parameter(c, node, parameter)
+        type_ = _handler_parameter_type(c, node, parameter)
         if parameter.binding is not None:
             parameter.binding.type = type_
         if parameter.pattern is not None:
@@ -368,8 +382,9 @@ def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHand
     task_body(c, node.task)
 
 
-def _parameter(c: Checker, node: ast.ListenHandler, parameter: ast.Parameter) -> Type:
-    """The fields of the message: a Map, or an instance of the schema that is written (O-7.34)."""
+def _handler_parameter_type(c: Checker, node: ast.ListenHandler, parameter: ast.Parameter) -> Type:
+    """Return the type of a handler's parameter: the message as a Map, or as an instance of the schema that is written
+    (O-7.34)."""
     if parameter.type is None:
         return MESSAGE
     type_ = written_type(c, parameter.type)

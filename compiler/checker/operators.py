@@ -1,6 +1,8 @@
-"""Operators, casts, `??` (L-3.5, L-3.6).
+"""Operators, casts and `??` (L-3.5, L-3.6); places: reading fields and elements, and assignment (L-3.7, L-3.13).
 
-Must not know: places, calls.
+Hands on the rules of these forms, and `operator_type`, `fields_of`, `error_fields`, `root_of` and `require_mutable` to the files
+that deal with calls and patterns. Which operators there are is the table `compiler/operators.py`; here stands which operand types
+suit.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from ..types import (
     Union,
 )
 from .arguments import everyday_method, kind_of
-from .comparisons import comparable, lift
-from .context import FREE, Checker, Expected, ExpressionRule, private_fields
-from .contexts import refuse_change, slot_in, slot_member
-from .declarations import RECORD_FIELDS, find_method
-from .propagation import cast_fails
+from .comparisons import comparable, compare_operands
+from .context_declarations import refuse_change, slot_in, slot_member
+from .declarations import RECORD_FIELDS
+from .impls import find_method
+from .propagation import note_cast_failure
 from .relations import (
     ERRONEOUS,
     MISMATCH,
@@ -59,6 +61,7 @@ from .relations import (
     open_local,
     widen,
 )
+from .state import FREE, Checker, Expected, ExpressionRule, private_fields
 from .types import parts_in, written_type
 
 ARITHMETIC = operators.texts(*operators.ARITHMETIC_LEVELS)
@@ -67,31 +70,34 @@ ORDER = operators.texts(operators.ORDER)
 
 
 def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
-    found = c.infer(node.operand)
+    """Return the type of `-x` or `!x`."""
+    actual = c.infer(node.operand)
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
-    if found not in legal:
-        help = absent_help(found) if node.operator == "-" else negated_help(found)
-        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=help)
-    if found is ERRONEOUS:
-        return found
-    return BOOL if node.operator == "!" and found == ANY else found
+    if actual not in legal:
+        help = absent_help(actual) if node.operator == "-" else negated_help(actual)
+        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{actual}`", help=help)
+    if actual is ERRONEOUS:
+        return actual
+    return BOOL if node.operator == "!" and actual == ANY else actual
 
 
 def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
+    """Return the type of a binary operation; E2002 where the operands do not suit."""
     if node.operator == "??":
         return coalesce(c, node, expected)
     left, right = c.infer(node.left), c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
         return ERRONEOUS
-    if node.operator in EQUALITY and (decided := lift(c, node)) is not None:
+    # What the types alone decide is reported before the operands are compared in general.
+    if node.operator in EQUALITY and (decided := compare_operands(c, node)) is not None:
         return decided
     result = operator_type(node.operator, left, right)
     if result is None:
-        return operand_error(c, node, node.operator, left, right)
+        return report_operands(c, node, node.operator, left, right)
     return result
 
 
-# What joins collections, by operator elsewhere and type.
+# The method for an operator that joins collections in other languages, by operator and type.
 JOINING = {
     ("*", "Array"): "(0..n).map(|_| x)", ("+", "Array"): "xs.concat(ys)", ("-", "Array"): "xs.filter(|x| !ys.contains(x))",
     ("+", "Map"): "a.merge(b)", ("+", "Set"): "a.union(b)", ("-", "Set"): "a.difference(b)",
@@ -99,27 +105,29 @@ JOINING = {
 
 
 def _with_operands(c: Checker, node: ast.Expr, form: str) -> str:
-    """The form with the operands in the place of its names."""
+    """Return a form with the operands in the place of its names."""
     if not isinstance(node, ast.Binary):
         return form
     named = {"xs": c.operand(node.left, "xs"), "ys": c.operand(node.right, "ys")}
     named |= {"a": c.operand(node.left, "a"), "b": c.operand(node.right, "b")}
-    return re.sub(r"\b(xs|ys|a|b)\b", lambda found: named[found[0]], form)
+    return re.sub(r"\b(xs|ys|a|b)\b", lambda name: named[name[0]], form)
 
 
 def kind_name(type_: Type) -> str:
+    """Return the name of a generic type without its arguments, "" for other types."""
     return type_.name if isinstance(type_, Generic) else ""
 
 
 def _chained_help(c: Checker, node: ast.Expr) -> str | None:
-    """`a < b < c`."""
+    """Return the help for `a < b < c`."""
     if not isinstance(node, ast.Binary) or not isinstance(node.left, ast.Binary):
         return None
     first, middle, last = (c.text(part)[1:-1] for part in (node.left, node.left.right, node.right))
     return f"write `{first} && {middle} {node.operator} {last}`"
 
 
-def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
+def report_operands(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
+    """Report operands that an operator does not take (E2002), with the help for the most likely mistake."""
     help = absent_help(left) or absent_help(right)
     if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)) and BYTES not in (left, right):
         help = "use `${…}` or `.to_string()`"
@@ -145,8 +153,9 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
 
 
 def operator_type(operator: str, left: Type, right: Type) -> Type | None:
-    """The result of a binary operator, or None when the operands do not suit (L-3.6.1 to L-3.6.7)."""
+    """Return the result of a binary operator, or None if the operands do not suit (L-3.6.1 to L-3.6.7)."""
     left, right = widen(left), widen(right)
+    # Nothing happens behind an operand that never comes; the right one may not even be evaluated.
     if left == NEVER:
         return NEVER
     if operator in ARITHMETIC:
@@ -180,14 +189,15 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
 
 
 def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
-    """`a ?? b`: the join of what is inside the left side with the right one; only the right one carries a coercion."""
+    """Return the type of `a ?? b`: the join of what is inside the left side with the right side, which is converted to it."""
     left = c.infer(node.left)
-    inside = _present(left)
+    inside = _type_inside(left)
     if inside is None:
         c.infer(node.right, expected)
         if left is ERRONEOUS:
             return ERRONEOUS
         return c.report("E2043", node.left.span, f"`{left}` is never absent", help=_never_absent_help(c, node.left, left))
+    # The default is guided by what is inside the left side, so that `xs ?? []` has its type.
     right = c.infer(node.right, Expected(inside, expected.code) if inside != ANY else expected)
     if left == ANY:
         return left
@@ -212,8 +222,8 @@ def _never_absent_help(c: Checker, node: ast.Expr, type_: Type) -> str:
     return "remove `??`"
 
 
-def _present(type_: Type) -> Type | None:
-    """What is there when an optional value is there."""
+def _type_inside(type_: Type) -> Type | None:
+    """Return the type inside an optional one; None for a type that is never absent."""
     if isinstance(type_, Nilable):
         return type_.inner
     if type_ is ERRONEOUS:
@@ -224,61 +234,64 @@ def _present(type_: Type) -> Type | None:
     return inside[0] if inside else None
 
 
-# ---------------------------------------------------------------- casts
+# Casts.
 
 
 def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
+    """Return the type of `x as T`; in a `try` one that may fail counts as an error that leaves (L-3.5.8)."""
     target = written_type(c, node.target)
-    found = c.infer(node.operand, Expected(target) if isinstance(node.operand, _LITERALS) else FREE)
-    if found is ERRONEOUS or target is ERRONEOUS:
+    source = c.infer(node.operand, Expected(target) if isinstance(node.operand, _LITERALS) else FREE)
+    if source is ERRONEOUS or target is ERRONEOUS:
         return target
-    if not castable(c, found, target):
-        structural = isinstance(c.declared(target), StructSymbol) and generic(found, "Map") is not None
+    if not castable(c, source, target):
+        # A Map is not cast to a struct: that needs the checks of `json::value_as`.
+        structural = isinstance(c.declared(target), StructSymbol) and generic(source, "Map") is not None
         help = "use `json::value_as`, of a text `json::parse_as` or `parse_schema`" if structural else None
-        return c.report("E2024", node.span, f"`{found}` cannot be cast to `{target}`", help=help)
-    if c.in_try and _may_fail(found, target):
-        cast_fails(c, node)
+        return c.report("E2024", node.span, f"`{source}` cannot be cast to `{target}`", help=help)
+    # Elsewhere a cast that fails is a panic, which no type shows.
+    if c.in_try and _may_fail(source, target):
+        note_cast_failure(c, node)
     return target
 
 
-def _may_fail(found: Type, target: Type) -> bool:
-    """Whether some value of the type has no cast."""
-    if target in (STRING, BOOL, ANY) or found in (target, NEVER):
+def _may_fail(source: Type, target: Type) -> bool:
+    """Return whether some value of the type cannot be cast."""
+    if target in (STRING, BOOL, ANY) or source in (target, NEVER):
         return False
     if target in NUMBERS:
-        return found == ANY or is_text(found)
-    return not (isinstance(target, Union) and fits(found, target))
+        return source == ANY or is_text(source)
+    return not (isinstance(target, Union) and fits(source, target))
 
 
 _LITERALS = (ast.ArrayExpr, ast.MapExpr, ast.TupleExpr, ast.Closure)
 
 
-def castable(c: Checker, found: Type, target: Type) -> bool:
-    """L-3.5."""
-    if found in (ANY, NEVER) or target in (STRING, BOOL, ANY):
+def castable(c: Checker, source: Type, target: Type) -> bool:
+    """Return whether a cast between the types is allowed (L-3.5)."""
+    if source in (ANY, NEVER) or target in (STRING, BOOL, ANY):
         return True
     if target == INT:
-        return found in (INT, FLOAT, BOOL) or is_text(found)
+        return source in (INT, FLOAT, BOOL) or is_text(source)
     if target == FLOAT:
-        return found in NUMBERS or is_text(found)
+        return source in NUMBERS or is_text(source)
     if isinstance(target, Union):
-        return is_text(found)
-    return convert(found, target) is not MISMATCH or _unchecked_inside(c, found, target)
+        return is_text(source)
+    return convert(source, target) is not MISMATCH or _unchecked_inside(c, source, target)
 
 
-def _unchecked_inside(c: Checker, found: Type, target: Type) -> bool:
-    """From types with Any inside, every element is checked (L-3.5.6)."""
-    match found, target:
-        case _, _ if ANY in (found, target) or fits(found, target):
+def _unchecked_inside(c: Checker, source: Type, target: Type) -> bool:
+    """Return whether the types differ only where one has Any: the cast then checks every element (L-3.5.6)."""
+    match source, target:
+        case _, _ if ANY in (source, target) or fits(source, target):
             return True
         case Simple(name="Int"), Simple(name="Float"):
             return True
-        case Generic(), Generic() if found.name == target.name:
-            return all(_unchecked_inside(c, a, b) for a, b in zip(found.arguments, target.arguments, strict=True))
-        case Tuple(), Tuple() if len(found.items) == len(target.items):
-            return all(_unchecked_inside(c, a, b) for a, b in zip(found.items, target.items, strict=True))
+        case Generic(), Generic() if source.name == target.name:
+            return all(_unchecked_inside(c, a, b) for a, b in zip(source.arguments, target.arguments, strict=True))
+        case Tuple(), Tuple() if len(source.items) == len(target.items):
+            return all(_unchecked_inside(c, a, b) for a, b in zip(source.items, target.items, strict=True))
         case Nilable(), Nilable():
-            return _unchecked_inside(c, found.inner, target.inner)
+            return _unchecked_inside(c, source.inner, target.inner)
     return False
 
 
@@ -289,25 +302,23 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 }
 
 
-# ----------------------------------------------------------------
 # Places: fields, elements, indexes; assignment and what may be changed (L-3.6.10, L-3.7, L-3.13, L-5.5).
-
-# ---------------------------------------------------------------- reading
 
 
 def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
+    """Return the type of `x.name` and set `node.target` to how it is read."""
     receiver = _known_receiver(c, node)
     name = node.name.text
-    found = _member(c, node, receiver, name)
-    if found is not None and node.type_arguments is None:
-        return found
+    type_ = _member_type(c, node, receiver, name)
+    if type_ is not None and node.type_arguments is None:
+        return type_
     if receiver is ERRONEOUS or receiver == NEVER:
         return receiver
     return _unknown_field(c, node, receiver, name)
 
 
-def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
-    """The type of a member; fills `node.target`."""
+def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
+    """Return the type of a member and set `node.target`; None if the receiver has none of that name."""
     if receiver == ANY:
         node.target = FieldByName(name)
         return receiver
@@ -318,7 +329,7 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
         node.target = FieldByName(name)
         if not (is_text(key) or key == ANY):
             return None
-        if node in c.links:
+        if node in c.written_links:
             return value
         _warn_of_method(c, node.name)
         return nilable(value)
@@ -336,20 +347,21 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
 
 
 def _warn_of_method(c: Checker, name: ast.Ident) -> None:
-    """`m.len` reads the entry `len` of a Map, mostly where `m.len()` is meant (W0013)."""
+    """Warn of `m.len` on a Map, which reads the entry `len`, mostly where `m.len()` is meant (W0013)."""
     if lookup("Map", name.text) is not None:
         text = f"`.{name.text}` without a call reads the entry {name.text!r} of the Map"
         c.report("W0013", name.span, text, help=f'`.{name.text}()` calls the method; write the entry as `["{name.text}"]`')
 
 
 def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
-    """Fields of a struct, schema or record, in order."""
+    """Return the fields of a struct, schema or record with their types, in the order of the declaration; {} for other types."""
     if type_.kind == "record":
         return RECORD_FIELDS.get(type_.name, {})
     symbol = c.declared(type_)
     if not isinstance(symbol, StructSymbol):
         return {}
     parts = parts_in(c, symbol, type_)
+    # By identity of the list of fields, which is kept alive in the cache; its length tells whether fields were added since.
     known = c.field_types.get(id(parts))
     if known is None or known[0] is not parts or len(known[1]) != len(parts):
         known = (parts, {name: t for name, t, _, _ in parts})
@@ -359,7 +371,7 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
 
 
 def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
-    """E1006 for a field that is private where it is named (L-8.4.1)."""
+    """Report a field that is private where it is named (E1006, L-8.4.1)."""
     if isinstance(symbol, StructSymbol) and name.text in private_fields(c.modules, symbol, name.span):
         c.report(
             "E1006", name.span, f"field `{name.text}` of `{symbol.name}` is private in module `{symbol.home}`",
@@ -368,9 +380,10 @@ def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
 
 
 def error_fields(family: str) -> dict[str, Type]:
-    """Members of an error value; those of related families read as nil where they are absent (L-3.11.13), and so do those that
-    pipelines add."""
+    """Return the members of an error value of a family. Those of related families, and those that pipelines add, are nil where
+    the error has none (L-3.11.13)."""
     members: dict[str, Type] = dict.fromkeys(ADDED_FIELDS, ANY)
+    # A value of a family may be of one below it, and is also of those above it.
     for other in FAMILIES.values():
         if is_family(other.name, family) or is_family(family, other.name):
             members.update(dict.fromkeys(other.all_fields(), ANY))
@@ -388,7 +401,7 @@ def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str)
 
 
 def _tool_help(node: ast.FieldAccess, name: str) -> str | None:
-    """The state of a tool is seen within the tool only (O-4.6)."""
+    """Return the help for a field of a tool, whose state is seen within the tool only (O-4.6)."""
     root = root_of(node.receiver)
     tool = root.binding if isinstance(root, ast.PathExpr) else None
     if not isinstance(tool, ToolSymbol):
@@ -398,7 +411,8 @@ def _tool_help(node: ast.FieldAccess, name: str) -> str | None:
 
 
 def _member_help(c: Checker, receiver: Type, name: str) -> str | None:
-    """The field or method that has this name in other languages, else the nearest one, else what there is."""
+    """Return the help that names the field or method of this name in other languages, else the nearest one, else all there
+    are."""
     members = _member_names(c, receiver)
     field = next((f for f in names.FIELDS.get(name, ()) if f in members), None)
     if field is not None and isinstance(receiver, Nominal):
@@ -418,6 +432,7 @@ def _member_names(c: Checker, receiver: Type) -> list[str]:
 
 
 def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
+    """Return the type of `x.0`; E2017 where there is no such element."""
     receiver = c.infer(node.receiver)
     if receiver in (ANY, NEVER):
         return receiver
@@ -428,44 +443,48 @@ def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
 
 
 def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
-    """The type of the receiver; of a variable whose type is open yet, parts are Any, and stay so where one is written through."""
+    """Return the type of the receiver. Of a variable whose type is still open, parts are Any, and stay so if one is written
+    through."""
     receiver = c.infer(node.receiver)
     if receiver.is_open and open_local(node.receiver) is not None:
+        # Its parts are used now, so that they can no longer stay open.
         receiver = close(receiver)
-        if node in c.links:
+        if node in c.written_links:
             learn(node.receiver, receiver)
     return receiver
 
 
 def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+    """Return the type of `x[i]`: an element, a part for a range, or the value of a key (L-3.7)."""
     receiver = _known_receiver(c, node)
+    # The key is typed against the Map's key type, so that a word of a union may be written.
     keys = generic(receiver, "Map")
-    found = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
-    if receiver in (ANY, NEVER) or found is ERRONEOUS:
-        return ERRONEOUS if found is ERRONEOUS else receiver
+    index_type = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
+    if receiver in (ANY, NEVER) or index_type is ERRONEOUS:
+        return ERRONEOUS if index_type is ERRONEOUS else receiver
     if keys:
-        key = c.coerce(node.index, found, Expected(keys[0], "E2017", "the key"))
+        key = c.coerce(node.index, index_type, Expected(keys[0], "E2017", "the key"))
         return ERRONEOUS if key is ERRONEOUS else keys[1]
-    result = _element(receiver, found, node.index)
+    result = _element_type(receiver, index_type, node.index)
     if result is None:
-        return _not_indexable(c, node, receiver, found)
+        return _not_indexable(c, node, receiver, index_type)
     return result
 
 
-def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> Type:
+def _not_indexable(c: Checker, node: ast.Index, receiver: Type, index_type: Type) -> Type:
     if isinstance(receiver, Tuple) and isinstance(node.index, ast.IntLiteral):
         return c.report(
             "E2017", node.index.span, f"`{receiver}` has no element {node.index.value}",
             help=f"elements are `0` to `{len(receiver.items) - 1}`",
         )
-    help = "cast it: `as Int`" if found == FLOAT else "an index is an `Int`" if is_text(found) else None
-    if _element(receiver, INT, node.index) is None:
-        help = absent_help(receiver) or _stored_help(c, node, receiver)
-    return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
+    help = "cast it: `as Int`" if index_type == FLOAT else "an index is an `Int`" if is_text(index_type) else None
+    if _element_type(receiver, INT, node.index) is None:
+        help = absent_help(receiver) or _method_instead_help(c, node, receiver)
+    return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{index_type}`", help=help)
 
 
-def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
-    """Stores and collections with keys are asked by methods."""
+def _method_instead_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
+    """Return the help for values that are read by a method instead of an index: stores, memories, sets."""
     if lookup(kind_of(receiver), "get") is None:
         if is_memory(receiver):
             return f"write `{c.text(node.receiver)[1:-1]}.messages()[…]`"
@@ -475,11 +494,12 @@ def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
     return f"read with `{what}.get({key})`{writes}"
 
 
-def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
-    by_int, by_range = found in (INT, ANY, NEVER), found == RANGE
+def _element_type(receiver: Type, index_type: Type, index: ast.Expr) -> Type | None:
+    # A range as index gives a part of the same type.
+    by_int, by_range = index_type in (INT, ANY, NEVER), index_type == RANGE
     items = generic(receiver, "Array")
     if items:
-        return items[0] if by_int and found != ANY else receiver if by_range else ANY if by_int else None
+        return items[0] if by_int and index_type != ANY else receiver if by_range else ANY if by_int else None
     if is_text(receiver):
         return STRING if by_int or by_range else None
     if receiver == BYTES:
@@ -487,22 +507,24 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
     if receiver == RANGE:
         return INT if by_int else None
     if isinstance(receiver, Tuple) and by_int:
-        if isinstance(written, ast.IntLiteral):
-            return receiver.items[written.value] if written.value < len(receiver.items) else None
+        if isinstance(index, ast.IntLiteral):
+            return receiver.items[index.value] if index.value < len(receiver.items) else None
         return join_all(list(receiver.items)) or ANY
     return None
 
 
-# ---------------------------------------------------------------- writing
+# Writing.
 
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
-    c.written(node.target)
+    """Check `place = value` or `place += value`; return the type of the place (L-3.6.10, L-5.5)."""
+    c.note_written_place(node.target)
     if node.operator == "=":
-        _learn(c, node)
+        _learn_variable(c, node)
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     root = root_of(node.target)
+    # A slot of a context has rules of its own: written once, or declared `mut`.
     slot = slot_in(node.target)
     if slot is None:
         require_mutable(c, node.target)
@@ -510,6 +532,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
         target = slot.target.slot.type
     else:
         refuse_change(c, slot, node.target, f"`{node.operator}`" if node.operator != "=" else "this assignment")
+    # The value is typed nevertheless, for what is wrong inside it.
     unassignable = slot is None and isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)
     if target is ERRONEOUS or unassignable:
         c.infer(node.value)
@@ -517,13 +540,14 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     if node.operator == "=":
         c.value(node.value, Expected(target, place=_described(node.target)))
         return target
-    found = c.infer(node.value)
-    if found is ERRONEOUS:
+    actual = c.infer(node.value)
+    if actual is ERRONEOUS:
         return ERRONEOUS
     operator = node.operator.removesuffix("=")
-    result = operator_type(operator, target, found)
+    result = operator_type(operator, target, actual)
     if result is None:
-        return operand_error(c, node, operator, target, found)
+        return report_operands(c, node, operator, target, actual)
+    # `x += 0.5` would make a Float of an Int variable.
     if result not in (ANY, NEVER, target):
         return c.report(
             "E2001", node.value.span, f"expected `{target}`, found `{result}`: `{operator}` widens the value",
@@ -532,8 +556,8 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     return target
 
 
-def _learn(c: Checker, node: ast.Assign) -> None:
-    """An assignment may be what says the type of a variable (L-3.2.8): its value is typed first then."""
+def _learn_variable(c: Checker, node: ast.Assign) -> None:
+    """Take the type of a variable from an assignment, if it is still open (L-3.2.8): the value is then typed before the place."""
     place = _ungrouped(node.target)
     whole = place.receiver if isinstance(place, (ast.Index, ast.FieldAccess)) else place
     if open_local(whole) is not None:
@@ -555,7 +579,7 @@ def _ungrouped(node: ast.Expr) -> ast.Expr:
 
 
 def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
-    """Slices and characters of a String are no places (L-5.5.1)."""
+    """Report an assignment to a slice or to a character of a String, which are no places (E0104, L-5.5.1)."""
     inner = _ungrouped(target)
     if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
         receiver = inner.receiver.type
@@ -567,7 +591,7 @@ def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
 
 
 def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
-    """The assignment of the whole, for one character of a String."""
+    """Return the help: the assignment of the whole String, for one character of it."""
     text = c.operand(place.receiver, "s")
     if is_text(receiver) and isinstance(place.index, ast.IntLiteral):
         at = place.index.value
@@ -576,7 +600,7 @@ def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
 
 
 def root_of(place: ast.Expr) -> ast.Expr:
-    """The expression a chain of `.field`, `.N` and `[index]` begins with."""
+    """Return the expression that a chain of `.field`, `.N` and `[index]` begins with."""
     while True:
         if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
             place = place.receiver
@@ -587,7 +611,8 @@ def root_of(place: ast.Expr) -> ast.Expr:
 
 
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
-    """Assignment to `place`, or a change of it by the method `by`, needs a `mut` root (L-3.13.1, L-3.13.2)."""
+    """Report an assignment to `place`, or a change of it by the method `by`, whose variable is not `mut` (E2034, E2035, E2036;
+    L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011)."""
     slot = slot_in(place)
     if slot is not None:
         refuse_change(c, slot, place, f"`{by}`")
@@ -605,6 +630,7 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
         case ConstSymbol():
             help = f"copy it first: `let mut x = {name};`"
             c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant", help=help)
+        # Models, tools and functions are no variables; a method of theirs changes nothing here.
         case _ if direct:
             c.report("E2034", place.span, f"`{name}` is a declaration, not a variable", help="declare a variable with `let mut`")
 
@@ -628,9 +654,10 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
 
 
 def _warn_copied(c: Checker, place: ast.Expr, local: Local) -> None:
-    """A task changes its own copy of what it captures (O-6.8)."""
+    """Warn of a change of a captured variable in a task, which has its own copy (W0404, O-6.8)."""
     scope = c.function_target.scope
     while scope is not None and scope is not local.scope:
+        # Between here and the variable begins a task: it captured a copy.
         if scope.copies:
             message = f"this changes the task's copy of `{local.name}`"
             c.report("W0404", place.span, message, help="give the new value as the result of the task")
@@ -639,10 +666,11 @@ def _warn_copied(c: Checker, place: ast.Expr, local: Local) -> None:
 
 
 def _mutable_help(c: Checker, local: Local) -> str:
-    """How to get a mutable variable in place of this one."""
+    """Return the help: how this variable is declared `mut`, by the words before its name."""
     place = local.declared_at
     if not isinstance(place, ast.BindPattern):
         return f"copy it first: `let mut {local.name} = {local.name};`"
+    # The word before the name tells which form declares it; the pattern itself does not know.
     before = c.sources[place.span.file].text[: place.span.start].rstrip()[-4:]
     if before.endswith("for"):
         return f"write `for mut {local.name} in …`"

@@ -1,7 +1,9 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check_project` resolves and checks a program, fills every annotation of its trees, and hands on a `CheckedProgram`. Must not
-know: bytecode.
+The entry of the checker: `check_project` resolves and checks a program, fills every annotation of its trees and returns a
+`CheckedProgram`, which the code generator takes; `examine_project` returns the state of the check as well, for the language
+server. The order of the passes is here: all types and signatures, then values of declarations, then bodies, then what needs all
+bodies. A new kind of declaration is a row of `declaration_kinds.py` and a case of `_check_declarations`.
 """
 
 from __future__ import annotations
@@ -42,47 +44,44 @@ from ..symbols import (
 from ..syntax import ast
 from ..syntax.ast import on_fresh_stack
 from ..types import Implementation, Nominal, Type
-from . import calls, context, control, expressions, functions, methods, operators, propagation
+from . import calls, control, expressions, functions, methods, operators, propagation, state
 from .assignment import check_assignments
-from .context import Checker, ModuleMap
-from .contexts import check_context, check_fixed_slots, check_old_names, check_stored_names, declare_contexts, old_name
-from .declarations import (
-    check_constants,
-    check_cycles,
-    check_defaults,
-    check_trait_impls,
-    declare_impls,
-    declare_traits,
-    declare_types,
+from .context_declarations import (
+    check_context,
+    check_fixed_slots,
+    check_old_names,
+    check_stored_names,
+    declare_contexts,
+    old_name,
 )
+from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators, check_parts
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
+from .impls import check_trait_impls, declare_impls, declare_traits
 from .json_shapes import check_size
 from .mcp import check_mcp, declare_mcp
 from .memory import check_concurrent_memories, check_init, check_memory
 from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
 from .models import RULES as AGENT_RULES
 from .models import check_agent, check_connection, check_model, connection_help
-from .prompts import text_as_prompt
-from .propagation import foreign_value
+from .prompts import check_text_as_prompt
+from .propagation import warn_foreign_value
 from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
+from .state import Checker, ModuleMap
 from .tools import check_store, check_test, check_tool, check_wire_names, declare_hashmap
-from .types import settle_bounds
+from .types import check_pending_bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..manifest import Manifest
 
 
-# ----------------------------------------------------------------
-# A checked program: the annotated tree's declarations by kind, as the code generator takes them.
-
-
 @dataclass(slots=True)
 class CheckedProgram:
-    """The root module's file. Each list in the order of modules, then of source; nested items stand with the others. `init`: the
-    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`: impls
-    of traits, as their traits know them."""
+    """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's
+    file. Each list is in the order of modules, then of the source; nested items stand among the others. `init`: the
+    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`:
+    impls of traits, as their traits know them."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -109,17 +108,15 @@ class CheckedProgram:
     main: FunctionSymbol | None = None
 
 
-# ----------------------------------------------------------------
-# Tables of the manifest that are whole only with what the program declares: connections, embedders and default steps (O-1.2,
-# M-10.16, M-9.24).
-#
-# Hands on `check_tables`, whose reports stand at lines of the manifest, and `with_models`.
+# Tables of the manifest that are complete only with what the program declares: connections, embedders and default steps (O-1.2,
+# M-10.16, M-9.24). Their diagnostics stand at lines of the manifest.
 
 BASE_URL = 'write `base_url = "https://api.example.com/v1"`'
 
 
 def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main: str) -> None:
-    """When the memories and connections of the program are checked."""
+    """Check the tables of the manifest; the memories and connections of the program must have been checked. `main` is the name
+    of the program's file without its folder."""
     declared = {symbol.name: symbol.fields for symbol in symbols if isinstance(symbol, ConnectionSymbol)}
     sound = not manifest.diagnostics.has_errors  # a field with an error is not among the fields
     for name, fields in manifest.connections.items():
@@ -127,12 +124,12 @@ def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main
     # Another file of the project than the entry need not hold what the entry declares, but for what it uses.
     is_entry = manifest.entry is None or manifest.entry.rpartition("/")[2] == main
     steps = [symbol.steps for symbol in symbols if isinstance(symbol, MemorySymbol) and symbol.steps]
-    used = [held["embed"]["embed"].get("name") for held in steps if isinstance(held.get("embed", {}).get("embed"), dict)]
+    used = [by_name["embed"]["embed"].get("name") for by_name in steps if isinstance(by_name.get("embed", {}).get("embed"), dict)]
     for name, fields in manifest.memory_tables.embedders.items():
         if is_entry or name in used:
             _check_embedder(c, manifest, name, fields.get("connection"), declared)
     summarises = c.memory_defaults.get("summary", {}).get("summary", {}).get("model")
-    if isinstance(summarises, str) and (is_entry or any(_model_of(held) == summarises for held in steps)):
+    if isinstance(summarises, str) and (is_entry or any(_model_of(by_name) == summarises for by_name in steps)):
         models = [symbol.name for symbol in symbols if isinstance(symbol, ModelSymbol)]
         help = did_you_mean(summarises, models) or listed("models", models) or f"declare `model {summarises} {{ … }}`"
         message = f"`summary` of [memory.defaults]: the program has no model `{summarises}`"
@@ -140,13 +137,13 @@ def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main
 
 
 def _model_of(steps: Mapping[str, Mapping[str, Any]]) -> object:
-    """Of a summary; a text where no model has that name."""
-    held = steps.get("summary", {}).get("summary")
-    return held.get("model") if isinstance(held, dict) else None
+    """Return the model of the step `summary`: its symbol, or its name where the program has no such model."""
+    summary = steps.get("summary", {}).get("summary")
+    return summary.get("model") if isinstance(summary, dict) else None
 
 
 def with_models(defaults: Mapping[str, dict[str, Any]], symbols: Sequence[Symbol]) -> dict[str, dict[str, Any]]:
-    """The default steps with the model that summarises, if the program has it (M-9.24)."""
+    """Return the default steps of memories with the symbol of the model that summarises, if the program has it (M-9.24)."""
     summary = defaults.get("summary", {}).get("summary", {})
     named = [symbol for symbol in symbols if isinstance(symbol, ModelSymbol) and symbol.name == summary.get("model")]
     if not named:
@@ -157,8 +154,9 @@ def with_models(defaults: Mapping[str, dict[str, Any]], symbols: Sequence[Symbol
 def _check_connection(
     manifest: Manifest, name: str, fields: Mapping[str, object], declared: Mapping[str, object] | None, sound: bool
 ) -> None:
-    """What a declaration of that name lacks is said at the declaration."""
+    """Check one connection of the manifest; what a declaration of that name lacks is reported at the declaration."""
     where, place = f"[connections.{name}]", ("connections", name)
+    # The manifest wins over the declaration, and both over what is predeclared (O-1.2).
     known = {**PREDECLARED.get(name, {}), **(declared or {}), **fields}
     provider = known.get("provider")
     judged = sound and declared is None
@@ -182,7 +180,7 @@ def _check_embedder(
         manifest.report("E4003", place, f"unknown connection `{connection}`", connection_help(c, connection))
 
 
-# ----------------------------------------------------------------
+# The check of a program.
 
 RULES = {
     **expressions.RULES,
@@ -196,21 +194,21 @@ RULES = {
     **functions.RULES,
     **functions.TASK_RULES,
     **AGENT_RULES,
-    **context.RULES,
+    **state.RULES,
 }
 
 
-LINTS = (foreign_value, text_as_prompt)
+LINTS = (warn_foreign_value, check_text_as_prompt)
 MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
 def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
-    """Checks a program of one parsed file; what it finds goes to `diagnostics`."""
+    """Check a program of one parsed file; what is wrong goes to `diagnostics`."""
     return check_project(Project.single(program, source), diagnostics)
 
 
 class Examined(NamedTuple):
-    """What an editor asks of a program: it answers with what types offer, and with all that is declared."""
+    """A check that a language server goes on to ask: the state, everything declared, and what the code generator would take."""
 
     checker: Checker
     symbols: list[Symbol]
@@ -218,14 +216,15 @@ class Examined(NamedTuple):
 
 
 def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
-    """Checks the parsed files of a program."""
+    """Check the parsed files of a program. After an error the result is incomplete and must not be compiled."""
     examined = examine_project(project, diagnostics)
     return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
 
 
 def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | None:
-    """The same with the state of the check; None if its types nest too deeply."""
+    """Check the parsed files of a program and return the state of the check too; None if its types nest too deeply (E0114)."""
     try:
+        # Looking for near names costs most in programs with many mistakes: after a time the short help must do.
         with limited_patience():
             return on_fresh_stack(_check, project, diagnostics)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
@@ -239,7 +238,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
-    c.offering = [symbol for symbol in module.symbols if isinstance(symbol, Offering)]
+    c.tool_sources = [symbol for symbol in module.symbols if isinstance(symbol, Offering)]
     c.agents = project.agents
     c.manifest = project.connections
     c.servers = project.servers
@@ -260,22 +259,25 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
         if isinstance(symbol, PipelineSymbol):
             check_pipeline(c, symbol)
         elif isinstance(symbol, FunctionSymbol):
+            # Set by a `let` without initialiser: only then the function needs the walk of `assignment`.
             c.deferring = False
             check_function(c, symbol)
             check_fixed_slots(c, symbol.declaration.body)
             if c.deferring:
                 check_assignments(c, symbol)
+    # What follows needs every body: which functions ask the host, and which slots they change.
     check_step_functions(c)
     check_computed_bounds(c)
     check_slot_changes(c)
     check_stored_names(c, [symbol for symbol in module.symbols if isinstance(symbol, MemorySymbol)])
     check_concurrent_memories(c)
+    # Last, as the marks of reading and changing are set by all the passes before.
     warn_unused(module, diagnostics, project.sources)
     return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
 
 
 def _declare(c: Checker, module: Module) -> None:
-    """All types and signatures, before any body or value."""
+    """Give all types and signatures, before any body or value is checked: they may name each other in any order."""
     declare_types(c, module.symbols)
     declare_contexts(c, module.symbols)
     for symbol in module.symbols:
@@ -283,7 +285,8 @@ def _declare(c: Checker, module: Module) -> None:
             declare_schema(c, symbol, symbol.declaration)
     declare_traits(c, module.symbols, module.traits, module.impls)
     declare_impls(c, module.impls)
-    settle_bounds(c)
+    # From here on all impls are known.
+    check_pending_bounds(c)
     check_cycles(c, module.symbols)
     for symbol in module.symbols:
         if isinstance(symbol, FunctionSymbol):
@@ -299,7 +302,7 @@ def _declare(c: Checker, module: Module) -> None:
 
 def _check_struct_fields(c: Checker, symbol: StructSymbol, fields: list[ast.Field]) -> None:
     checked = check_parts(c, fields, "struct field")
-    named = [(field.name, old_name(found)) for field, found in zip(fields, checked, strict=True)]
+    named = [(field.name, old_name(decorators)) for field, decorators in zip(fields, checked, strict=True)]
     symbol.was.update((name.text, was) for name, was in named if was is not None)
     check_old_names(c, "field", symbol.name, named)
 
@@ -342,6 +345,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_connection(c, symbol)
             case AgentSymbol():
                 check_agent(c, symbol)
+    # Tools and servers before models, which name them, and together, since their names for models must differ.
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
     servers = [symbol for symbol in module.symbols if isinstance(symbol, McpSymbol)]
     for tool in tools:

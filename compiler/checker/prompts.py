@@ -1,6 +1,8 @@
 """What a model is sent by mistake: the text of an Option, a `T?` or a Result in a hole of its prompt (L-3.3.15).
 
-Hands on `check_prompt`, `keep_text` and `text_as_prompt`. Must not know: which calls take prompts; who makes text one asks here.
+Hands on `check_prompt` to `calls`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and the warnings of
+texts that look like what they are not (`warn_quoted_type`, `warn_unfilled_places`). Nothing here is an error: all are warnings,
+with the help for what was most likely meant.
 """
 
 from __future__ import annotations
@@ -10,28 +12,29 @@ import re
 from ..symbols import Local
 from ..syntax import ast
 from ..types import BOOL, FLOAT, INT, PROMPT, STRING, Nilable, Type
-from .context import Checker
 from .relations import generic, is_text
+from .state import Checker
 
+# The default that a help writes behind `??`.
 DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"}
 
 
 def keep_text(c: Checker, node: ast.Let) -> None:
-    """Remembers the text that an immutable variable is, so that its holes are found where it becomes a prompt."""
+    """Note the text that an immutable variable stands for, so that its holes are found where it becomes a prompt."""
     pattern = node.pattern
     local = pattern.binding if isinstance(pattern, ast.BindPattern) else None
     if isinstance(local, Local) and not local.mutable and node.value is not None and node.value.type == STRING:
-        c.texts[local] = node.value
+        c.text_values[local] = node.value
 
 
-def text_as_prompt(c: Checker, node: ast.Expr, found: Type, wanted: Type) -> None:
-    """Looks at text that went where a Prompt is expected."""
-    if wanted == PROMPT and is_text(found):
+def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type) -> None:
+    """Check a text that went where a Prompt is expected: a lint of `Checker.coerce`."""
+    if wanted == PROMPT and is_text(actual):
         check_prompt(c, node)
 
 
 def check_prompt(c: Checker, text: ast.Expr) -> None:
-    """W0016 for each hole of the text that may hold no value, or a value in the clothes of its Option or Result."""
+    """Warn of each hole of a text that may be filled with `nil`, or with an Option or Result instead of its value (W0016)."""
     pending, seen = [text], {text}
     while pending:
         match node := pending.pop():
@@ -39,21 +42,21 @@ def check_prompt(c: Checker, text: ast.Expr) -> None:
                 pending.append(node.inner)
             case ast.Binary(operator="+"):
                 pending += [node.right, node.left]
-            case ast.PathExpr(binding=Local() as local) if local in c.texts and c.texts[local] not in seen:
-                pending.append(c.texts[local])
-                seen.add(c.texts[local])
+            case ast.PathExpr(binding=Local() as local) if local in c.text_values and c.text_values[local] not in seen:
+                pending.append(c.text_values[local])
+                seen.add(c.text_values[local])
             case ast.Interpolation():
                 for part in node.parts:
-                    _hole(c, part)
+                    _check_hole(c, part)
 
 
-def _hole(c: Checker, part: ast.Expr) -> None:
+def _check_hole(c: Checker, part: ast.Expr) -> None:
     type_ = part.type
     written = c.text(part)[1:-1]
     if isinstance(type_, Nilable):
-        sent, help = "`nil`", _default(written, type_.inner)
+        sent, help = "`nil`", _default_help(written, type_.inner)
     elif inside := generic(type_, "Option"):
-        sent, help = "`Some(…)` or `None`", _default(written, inside[0])
+        sent, help = "`Some(…)` or `None`", _default_help(written, inside[0])
     elif generic(type_, "Result"):
         sent, help = "`Ok(…)` or the text of an error", f"write `${{{written}?}}`, or `match` before"
     else:
@@ -61,17 +64,16 @@ def _hole(c: Checker, part: ast.Expr) -> None:
     c.report("W0016", part.span, f"the model may read {sent} here: {c.text(part)} is `{type_}`", help=help)
 
 
-def _default(written: str, inside: Type) -> str:
+def _default_help(written: str, inside: Type) -> str:
     default = DEFAULTS.get(inside)
     if default is None:
         return "take the value out before: `match`, or `??` with a default"
     return f"give a default: `${{{written} ?? {default}}}`"
 
 
-# ----------------------------------------------------------------
 # Texts that look like what they are not: the name of a type in quotes (W0022), `{}` that `println` does not fill (W0023).
 
-# What a type is called here and elsewhere, where a schema may have quotes around it, and the type.
+# Names of types that schemas of other languages write in quotes, with the type here.
 QUOTED = {
     **dict.fromkeys(("string", "String", "str"), "String"),
     **dict.fromkeys(("int", "Int", "integer", "Integer"), "Int"),
@@ -86,16 +88,16 @@ TAGS = ("type", "kind")
 _PLACE = re.compile(r"(?<!\{)\{(?::[^{}]*|[0-9]*)\}(?!\})")
 
 
-def quoted_type(c: Checker, field: ast.Field) -> None:
-    """L-4.7.21: a field of which the type is one text, and that the name of a type."""
+def warn_quoted_type(c: Checker, field: ast.Field) -> None:
+    """Warn of a field whose type is a single text, and that the name of a type (W0022, L-4.7.21)."""
     written = field.type
-    if isinstance(written, ast.LiteralType) and field.name.text not in TAGS and (meant := QUOTED.get(str(written.value))):
+    if isinstance(written, ast.LiteralType) and field.name.text not in TAGS and (type_name := QUOTED.get(str(written.value))):
         message = f"`{field.name.text}` holds the text \"{written.value}\" and nothing else"
-        c.report("W0022", written.span, message, help=f"write `{field.name.text}{'?' if field.optional else ''}: {meant}`")
+        c.report("W0022", written.span, message, help=f"write `{field.name.text}{'?' if field.optional else ''}: {type_name}`")
 
 
-def unfilled_places(c: Checker, name: str, arguments: list[ast.Argument]) -> None:
-    """L-4.7.22: `println("{} of {}", a, b)` prints the braces, and the values behind the text."""
+def warn_unfilled_places(c: Checker, name: str, arguments: list[ast.Argument]) -> None:
+    """Warn of `println("{} of {}", a, b)`, which prints the braces, and the values behind the text (W0023, L-4.7.22)."""
     first = arguments[0].value if arguments else None
     if name not in ("print", "println") or len(arguments) < 2 or not isinstance(first, ast.StringLiteral):
         return

@@ -1,6 +1,8 @@
 """Errors on their way: `?`, `throw`, `try`, and discarded Results (L-3.12).
 
-Hands on `discarded_result`, `leave` and the rules of these forms. Must not know: how bodies begin (`functions`).
+Hands on `leave` (an error goes to the function or `try` around it), `check_discarded`, `check_conversion` and the rules of these
+forms. An error is a `Raise` on its way to a `Target` (both in `state`), which collects what arrives; the bodies that make targets
+are in `functions`. How errors convert to the declared one is in `check_conversion`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from ..source import Span
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..syntax import ast
 from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
-from .context import Checker, Expected, ExpressionRule, Raise, Target
 from .json_shapes import answer_in
 from .relations import (
     ERRONEOUS,
@@ -27,53 +28,53 @@ from .relations import (
     join_all,
     join_errors,
 )
+from .state import Checker, Expected, ExpressionRule, Raise, Target
 from .types import written_type
 
-# ----------------------------------------------------------------
-# Error families that do not belong where they stand (L-3.12.12, L-3.12.13).
-#
-# A family in a signature accepts every other one (L-3.3.12), so that nothing refuses them; these warnings tell. Hands on
-# `foreign_error`, `foreign_value` and `never_caught`.
+# Error families that do not belong where they stand (L-3.12.12, L-3.12.13). A family in a signature accepts every other one
+# (L-3.3.12), so that this is no error, only a warning.
 
 OF_TEXT = "RuntimeError"  # the family of a text that is thrown (L-3.3.13)
 
 
-def foreign_error(c: Checker, span: Span, found: Type, wanted: Type) -> None:
-    """W0015 where an error, or the error side of a Result, goes to a family it neither belongs to nor contains."""
-    sides = generic(found, "Result"), generic(wanted, "Result")
+def warn_foreign_error(c: Checker, span: Span, actual: Type, wanted: Type) -> None:
+    """Warn of an error, or the error side of a Result, that goes to a family it neither belongs to nor contains (W0015)."""
+    sides = generic(actual, "Result"), generic(wanted, "Result")
     if sides[0] and sides[1]:
-        found, wanted = sides[0][1], sides[1][1]
-    elif not is_error(found) and not (is_text(found) and is_error(wanted)):
+        actual, wanted = sides[0][1], sides[1][1]
+    elif not is_error(actual) and not (is_text(actual) and is_error(wanted)):
         return
-    own = OF_TEXT if is_text(found) else _family(found)
+    # A text that is thrown becomes a RuntimeError.
+    own = OF_TEXT if is_text(actual) else _family(actual)
     if own is None or not is_error(wanted) or _related(own, wanted):
         return
-    message = f"{_a(own)} is no `{wanted}`: `catch {wanted}` does not catch it"
+    message = f"{_with_article(own)} is no `{wanted}`: `catch {wanted}` does not catch it"
     declared = generic(c.function_target.result, "Result") if c.targets else None
-    shown = f"-> Result<{declared[0]}, Error>" if declared and declared[1] == wanted else "Error"
-    c.report("W0015", span, message, help=f"declare the family of both: `{shown}`")
+    declaration = f"-> Result<{declared[0]}, Error>" if declared and declared[1] == wanted else "Error"
+    c.report("W0015", span, message, help=f"declare the family of both: `{declaration}`")
 
 
-def foreign_value(c: Checker, node: ast.Expr, found: Type, wanted: Type) -> None:
-    """The same for a value that went where an error, or a Result, is expected."""
-    foreign_error(c, node.span, found, wanted)
+def warn_foreign_value(c: Checker, node: ast.Expr, actual: Type, wanted: Type) -> None:
+    """Warn as `warn_foreign_error` of a value that went where an error, or a Result, is expected: a lint of `Checker.coerce`."""
+    warn_foreign_error(c, node.span, actual, wanted)
 
 
-def never_caught(c: Checker, clause: ast.CatchClause, raised: list[Raise]) -> None:
-    """W0015 for a clause on a family when all that the body throws is of other ones."""
+def warn_never_caught(c: Checker, clause: ast.CatchClause, raised: list[Raise]) -> None:
+    """Warn of a clause on a family when all that the body throws is of other ones (W0015)."""
     caught = clause.caught
     if not is_error(caught) or caught == ERROR or clause.type is None or not raised:
         return
+    # One error of unknown family may be of any: then nothing is certain.
     families = [_family(each.type) for each in raised]
     if any(family is None or _related(family, caught) for family in families):
         return
     thrown = ", ".join(f"`{family}`" for family in dict.fromkeys(families))
-    message = f"nothing in this `try` throws {_a(str(caught))}: it throws {thrown}"
+    message = f"nothing in this `try` throws {_with_article(str(caught))}: it throws {thrown}"
     c.report("W0015", clause.type.span, message, help=f"catch what is thrown: `catch {families[0]}`, or all: `catch Error`")
 
 
 def _family(type_: Type) -> str | None:
-    """The family of what is thrown; None where the type leaves it open. A type of the program is in none but its own."""
+    """Return the family of what is thrown; None where the type leaves it open. A type of the program is a family of its own."""
     if is_text(type_):
         return "String"
     if isinstance(type_, Nominal) and type_ != ERROR and type_.kind in ("error", "struct", "enum", "schema"):
@@ -86,23 +87,23 @@ def _related(family: str, wanted: Type) -> bool:
     return family in FAMILIES and (is_family(family, wanted.name) or is_family(wanted.name, family))
 
 
-def _a(family: str) -> str:
+def _with_article(family: str) -> str:
     return f"{'an' if family[0] in 'AEIOU' else 'a'} `{family}`"
 
 
-# ----------------------------------------------------------------
+# Errors on their way.
 
-WORDS = {"?": "E3014", "throw": "E3013", "try": "E3015", "statement": "E3015"}
-
-
-# ---------------------------------------------------------------- leaving
+# The code for an error that cannot leave, by what raises it.
+CODES = {"?": "E3014", "throw": "E3013", "try": "E3015", "statement": "E3015"}
 
 
 def leave(c: Checker, raised: Raise) -> Coercion | None:
-    """Sends an error to its target (L-3.12.2); the answer is what converts it there."""
+    """Send an error to the function or `try` around it (L-3.12.2). Return what converts it there, None for nothing; also None
+    after a report (E2042, E3012 to E3015)."""
     if raised.type is ERRONEOUS or raised.type == NEVER:
         return None
     target = c.target
+    # The error side of a `try`, and of a body whose result is inferred, is made of what arrives.
     if target.kind == "try" or (target.result is None and target.fails_with is None):
         target.raised.append(raised)
         return None
@@ -116,14 +117,16 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
         return check_conversion(c, raised, target.fails_with)
     sides = generic(target.result, "Result")
     if not sides:
-        cannot_leave(c, raised, target)
+        report_cannot_leave(c, raised, target)
         return None
     return check_conversion(c, raised, sides[1])
 
 
 def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
-    """The error must suit the error side of the target (L-3.12.3)."""
+    """Return what converts an error to the error side of its target, by L-3.3 or by an `impl From`; report one that does not
+    convert (E2042, or E3015 out of a `try`, L-3.12.3)."""
     coercion = convert_error(raised.type, wanted)
+    # An `impl From` of the program comes before the built-in ways from text and to text.
     if isinstance(coercion, (_Mismatch, ToError, ToMessage)):
         through = from_function(c, raised.type, wanted)
         if through is not None:
@@ -134,25 +137,25 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
         help = "add a `catch`" if code == "E3015" else by_impl
         c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
         return None
-    c.note_message(raised.node.span, raised.type, coercion)
-    foreign_error(c, raised.node.span, raised.type, wanted)
+    c.warn_of_message(raised.node.span, raised.type, coercion)
+    warn_foreign_error(c, raised.node.span, raised.type, wanted)
     return coercion
 
 
-def from_function(c: Checker, found: Type, wanted: Type) -> FunctionSymbol | None:
-    """The `from` of `impl From<found> for wanted`; one for a wider type serves too (L-3.12.3)."""
+def from_function(c: Checker, source: Type, target: Type) -> FunctionSymbol | None:
+    """Return the `from` of `impl From<source> for target`, or of one for a wider source (L-3.12.3); None if there is none."""
+    # The predeclared From; a program may declare a trait with a method `from` too.
     trait = next(trait for trait in c.traits["from"] if trait.home is None)
     assert isinstance(trait.type, Nominal)
-    offers = [c.implementations[made] for made, _ in implementations_of(wanted, trait.type.of((found,)))]
-    if not offers:
-        made = [made for made, _ in implementations_of(wanted, trait.type.of((ANY,))) if fits(found, made.arguments[0])]
-        offers = [c.implementations[one] for one in made]
+    exact = [implementation for implementation, _ in implementations_of(target, trait.type.of((source,)))]
+    every = exact or [implementation for implementation, _ in implementations_of(target, trait.type.of((ANY,)))]
+    offers = [c.implementations[one] for one in every if exact or fits(source, one.arguments[0])]
     return offers[0].method("from") if offers else None
 
 
-def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
-    """E3013, E3014, E3015: the target has no error side."""
-    code = WORDS[raised.by]
+def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
+    """Report an error whose target has no error side (E3013, E3014, E3015)."""
+    code = CODES[raised.by]
     what = target.name
     gives = f"returns `{target.result}`" if target.result not in (NIL, NEVER, None) else "returns nothing"
     if code == "E3015":
@@ -164,13 +167,13 @@ def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
     c.report(code, raised.node.span, f"{subject}: {what} {gives}", help=help)
 
 
-def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
-    """A discarded Result is thrown inside a `try` body (L-5.12.2), elsewhere it draws W0003."""
-    sides = generic(found, "Result")
+def check_discarded(c: Checker, node: ast.Expr, type_: Type) -> None:
+    """Check a value that is thrown away: a Result is raised inside a `try` body (L-5.12.2), elsewhere it is reported (W0003)."""
+    sides = generic(type_, "Result")
     if not sides:
-        if results_in(found):
+        if results_in(type_):
             help = "write `?` behind it, which raises the first Err, `match` on the results, or write `let _ = …;`"
-            c.report("W0003", node.span, f"the Results in the `{found}` are not used", help=help)
+            c.report("W0003", node.span, f"the Results in the `{type_}` are not used", help=help)
         return
     if c.in_try:
         leave(c, Raise(node, sides[1] if str(sides[1]) != "_" else ANY, "statement"))
@@ -178,17 +181,17 @@ def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
             message = "inside `try` this statement throws its Err; anywhere else it would be dropped"
             c.report("W0018", node.span, message, help=_with_mark(c, node))
     else:
-        c.report("W0003", node.span, f"the `{found}` is not used", help="use `?`, `match`, or `let _ = …;`")
+        c.report("W0003", node.span, f"the `{type_}` is not used", help="use `?`, `match`, or `let _ = …;`")
 
 
-def cast_fails(c: Checker, node: ast.Cast) -> None:
-    """A cast in a `try` raises its failure there, if a clause takes it (L-3.5.8)."""
+def note_cast_failure(c: Checker, node: ast.Cast) -> None:
+    """Note that a cast in a `try` raises its failure there, if a clause catches it (L-3.5.8)."""
     node.catchable = True
     c.target.raised.append(Raise(node, error("RuntimeError"), "as"))
 
 
-def uncaught_value(c: Checker, node: ast.Let) -> None:
-    """W0017: the last call of a `try` whose value a `let` keeps is that value, Err or not; its `catch` never sees it."""
+def warn_uncaught_value(c: Checker, node: ast.Let) -> None:
+    """Warn of a Result that is the value of a `try` which a `let` keeps: its `catch` never sees the Err (W0017)."""
     value = node.value
     while isinstance(value, ast.GroupExpr):
         value = value.inner
@@ -204,7 +207,7 @@ CALLS = (ast.Call, ast.MethodCall, ast.Await, ast.Pipe)
 
 
 def _with_mark(c: Checker, node: ast.Expr) -> str:
-    """The expression as it is written, with `?` behind it."""
+    """Return the help: the expression as it is written, with `?` behind it."""
     written = c.text(node)
     return "write `?` behind it" if written.endswith("…`") else f"write `{written[1:-1]}?`"
 
@@ -214,39 +217,43 @@ def _is_constructor(node: ast.Expr) -> bool:
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
-    found = c.infer(node.value)
-    coercion = leave(c, Raise(node, found, "throw"))
+    """Check `throw e`, which has the type `never`."""
+    type_ = c.infer(node.value)
+    coercion = leave(c, Raise(node, type_, "throw"))
     if coercion is not None:
         node.value.coercion = coercion
     return NEVER
 
 
 def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
-    found = c.infer(node.operand, answer_in(node.operand, expected))
-    sides = generic(found, "Result")
+    """Return the type of `x?`: what is inside a Result, an Option, or a group of Results; its error leaves (L-3.12). E2041 for
+    others."""
+    type_ = c.infer(node.operand, answer_in(node.operand, expected))
+    sides = generic(type_, "Result")
     if sides:
         node.failure = leave(c, Raise(node, ANY if sides[1] == OPEN else sides[1], "?"))
         return sides[0]
-    inside = generic(found, "Option")
+    inside = generic(type_, "Option")
     if inside:
         _leave_none(c, node)
         return inside[0]
-    results = results_in(found)
+    # `?` behind a group of Results raises the first Err among them.
+    results = results_in(type_)
     if results:
         node.together = True
         node.failure = leave(c, Raise(node, join_errors([ANY if error == OPEN else error for _, error in results]), "?"))
-        return values_of(found)
-    if found is ERRONEOUS or found == NEVER:
-        return found
-    if found == ANY:
+        return values_of(type_)
+    if type_ is ERRONEOUS or type_ == NEVER:
+        return type_
+    if type_ == ANY:
         _leave_unknown(c, node)
         return ANY
     help = "drop the `?`"
-    if isinstance(found, Nilable):
-        help = f"write `({c.operand(node.operand, '…')} ?? {default_of(found.inner)})`, or `match` on it"
-    elif found == NIL and isinstance(node.operand, ast.Call) and _is_emit(node.operand):
+    if isinstance(type_, Nilable):
+        help = f"write `({c.operand(node.operand, '…')} ?? {default_of(type_.inner)})`, or `match` on it"
+    elif type_ == NIL and isinstance(node.operand, ast.Call) and _is_emit(node.operand):
         help = f"for the answer of the host write `await {c.text(node.operand)[1:-1]}?`"
-    return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
+    return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{type_}`", help=help)
 
 
 def _is_emit(node: ast.Call) -> bool:
@@ -254,8 +261,8 @@ def _is_emit(node: ast.Call) -> bool:
 
 
 def results_in(type_: Type) -> list[tuple[Type, ...]]:
-    """The sides of the Results that `?` takes apart together: of an Array of them, or a tuple that holds one and nothing of
-    which only the run knows whether it is one (L-3.12.10)."""
+    """Return the sides of the Results that `?` takes apart together: of an Array of them, or of a tuple with one or more
+    (L-3.12.10). None of them if only the run knows whether a part is a Result."""
     parts = type_.items if isinstance(type_, Tuple) else generic(type_, "Array") or ()
     if any(part == ANY or (isinstance(part, Nominal) and part.kind in ("parameter", "trait")) for part in parts):
         return []
@@ -263,14 +270,14 @@ def results_in(type_: Type) -> list[tuple[Type, ...]]:
 
 
 def values_of(type_: Type) -> Type:
-    """What is left of such a type when all of its Results are Ok."""
+    """Return what is left of a type with Results inside when all of them are Ok."""
     if isinstance(type_, Tuple):
         return Tuple(tuple([sides[0] if (sides := generic(part, "Result")) else part for part in type_.items]))
     return array(results_in(type_)[0][0])
 
 
 def _leave_none(c: Checker, node: ast.Propagate) -> None:
-    """None leaves as None from an Option, else as the error `missing value` (L-3.12.3, L-3.12.4)."""
+    """Let None leave: as None from a function that returns an Option, else as the error `missing value` (L-3.12.3, L-3.12.4)."""
     target = c.target
     if _none_leaves(target):
         return
@@ -281,7 +288,7 @@ def _leave_none(c: Checker, node: ast.Propagate) -> None:
 
 
 def _none_leaves(target: Target) -> bool:
-    """Whether the target gives an Option, which None leaves as it is."""
+    """Return whether the target gives an Option, which None leaves as it is."""
     return target.kind not in ("try", "none") and target.fails_with is None and generic(target.result, "Option") is not None
 
 
@@ -290,44 +297,49 @@ def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
         leave(c, Raise(node, ANY, "?"))
 
 
-# ---------------------------------------------------------------- try
+# `try`.
 
 
 def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
+    """Return the type of `try`: a Result without clauses, else the join of the body and the clauses. What no clause catches
+    leaves."""
     target = Target("try")
     c.targets.append(target)
     if node.catches:
-        found = _body(c, node.body, expected)
+        body_type = _infer_body(c, node.body, expected)
     else:
+        # Without clauses the value of `try` is a Result: its body is guided by the value side.
         sides = generic(expected.type, "Result") if expected.used else None
         inner = expected.of(sides[0]) if sides else Expected(used=expected.used)
-        found = _body(c, node.body, inner)
+        body_type = _infer_body(c, node.body, inner)
     c.targets.pop()
     if not node.catches:
-        return result(found, join_errors([raised.type for raised in target.raised]))
-    return _catches(c, node, target, found, expected)
+        return result(body_type, join_errors([raised.type for raised in target.raised]))
+    return _check_catches(c, node, target, body_type, expected)
 
 
-def _body(c: Checker, body: ast.Block, expected: Expected) -> Type:
+def _infer_body(c: Checker, body: ast.Block, expected: Expected) -> Type:
     return c.infer(body, expected) if not expected.used else c.tail(body, expected)
 
 
-def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: Expected) -> Type:
-    branches: list[tuple[ast.Expr, Type]] = [(node.body, found)]
+def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, expected: Expected) -> Type:
+    branches: list[tuple[ast.Expr, Type]] = [(node.body, body_type)]
     earlier: list[ast.CatchClause] = []
     rethrow: list[tuple[Type, Coercion]] = []
     for clause in node.catches:
-        _clause(c, clause, earlier)
-        never_caught(c, clause, target.raised)
+        _check_clause(c, clause, earlier)
+        warn_never_caught(c, clause, target.raised)
         earlier.append(clause)
-        branches.append((clause.body, _body(c, clause.body, expected)))
+        branches.append((clause.body, _infer_body(c, clause.body, expected)))
     for raised in target.raised:
         if not any(covers(clause, raised.type) for clause in node.catches):
+            # Outside of a `try` a cast that fails panics, as everywhere.
             if raised.by == "as" and not c.in_try:
                 raised.node.catchable = False  # type: ignore[attr-defined]
                 continue
             by = raised.by if raised.by == "as" else "try"
             coercion = leave(c, Raise(raised.node, raised.type, by))
+            # Codegen writes one conversion for each type of error that leaves.
             if coercion is not None and (raised.type, coercion) not in rethrow:
                 rethrow.append((raised.type, coercion))
     node.rethrow = rethrow
@@ -338,8 +350,8 @@ def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: E
     return c.join_branches(branches)
 
 
-def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause]) -> None:
-    """Types a clause and its name; a clause that nothing can reach draws W0004."""
+def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause]) -> None:
+    """Set the type that a clause catches and that of its name; warn of a clause that an earlier one covers (W0004)."""
     caught = None if clause.type is None else written_type(c, clause.type)
     if isinstance(caught, (Function, Union, Nilable)) and clause.type is not None:
         c.report(
@@ -347,6 +359,7 @@ def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause])
             help="catch an error family, or `Error` for all",
         )
         caught = ERRONEOUS
+    # `catch e: Any` catches everything, as a clause without type.
     clause.caught = None if caught == ANY else caught
     if clause.binding is not None:
         clause.binding.type = ANY if caught is None else caught
@@ -371,13 +384,13 @@ def _clause_covers(first: ast.CatchClause, second: ast.CatchClause) -> bool:
 
 
 def variant_of(clause: ast.CatchClause) -> str | None:
-    """The V of `catch F::V`."""
+    """Return the V of `catch F::V`, None for every other clause."""
     binding = clause.type.binding if isinstance(clause.type, ast.NamedType) else None
     return binding.variant if isinstance(binding, ErrorFamilySymbol) else None
 
 
 def covers(clause: ast.CatchClause, type_: Type) -> bool:
-    """Whether the clause catches every error of this type (L-3.11.15)."""
+    """Return whether a clause catches every error of a type (L-3.11.15)."""
     if clause.caught is None or clause.caught is ERRONEOUS:
         return True
     return variant_of(clause) is None and _type_covers(clause.caught, type_)

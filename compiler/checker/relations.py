@@ -1,6 +1,8 @@
 """Relations between types: conversion, assignability, join (L-3.3, L-3.4).
 
-Pure functions over `types`. Hands on `convert`, `fits`, `join` and the erroneous type. Must not know: trees, diagnostics.
+Pure functions over `types`, which report nothing. Hands on `convert` and `fits` (may a value of this type go there?), `join` (the
+type of a value that comes from several branches), `implements` (is it a value of this trait?), `learn` (a use says the type of a
+variable) and ERRONEOUS. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
 """
 
 from __future__ import annotations
@@ -43,16 +45,13 @@ from ..types import (
     pipeline,
 )
 
-# ----------------------------------------------------------------
-# Which types implement which traits (L-3.10.2, L-3.11.14): questions about types alone.
-#
-# Hands on `implements`, `implementations_of`, `kind_head`.
+# Which types implement which traits (L-3.10.2, L-3.11.14).
 
 Matching = dict[str, Type]  # type parameters of an impl, by their unique names
 
 
 def kind_head(type_: Type) -> str | None:
-    """What is left of a type at run time, where values are told apart (L-3.1.22); None for types that have no impls."""
+    """Return what is left of a type at run time, where values are told apart (L-3.1.22); None for types that have no impls."""
     match type_:
         case Nominal(kind="parameter" | "trait"):
             return None
@@ -69,13 +68,13 @@ def kind_head(type_: Type) -> str | None:
     return None
 
 
-def implements(found: Type, trait: Nominal) -> bool:
-    """Whether values of `found` are values of the trait type, or, for `Error`, errors."""
-    if isinstance(found, Nominal) and found.kind in ("parameter", "trait"):
-        return any(_same_trait(bound, trait) for bound in (found, *found.facts.bounds))
+def implements(type_: Type, trait: Nominal) -> bool:
+    """Return whether values of a type are values of the trait type, or, for `Error`, errors."""
+    if isinstance(type_, Nominal) and type_.kind in ("parameter", "trait"):
+        return any(_same_trait(bound, trait) for bound in (type_, *type_.facts.bounds))
     if trait == ERROR:
-        return isinstance(found, Nominal) and (found.kind == "error" or found.facts.is_error)
-    return next(implementations_of(found, trait), None) is not None
+        return isinstance(type_, Nominal) and (type_.kind == "error" or type_.facts.is_error)
+    return next(implementations_of(type_, trait), None) is not None
 
 
 def _same_trait(bound: Nominal, trait: Nominal) -> bool:
@@ -84,72 +83,78 @@ def _same_trait(bound: Nominal, trait: Nominal) -> bool:
     return all(matched(a, b, {}) for a, b in zip(bound.arguments, trait.arguments, strict=False))
 
 
-def implementations_of(found: Type, trait: Nominal) -> Iterator[tuple[Implementation, Matching]]:
-    """The impls of a trait that suit a type, with what their type parameters are for it. More than one differ in the type
-    arguments of the trait; where those are known, they count."""
-    if isinstance(found, Union):
-        found = STRING
-    for head in _heads(found):
+def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementation, Matching]]:
+    """Yield the impls of a trait that suit a type, each with what its type parameters are for it.
+
+    Several differ in the type arguments of the trait; only those that agree with the arguments of `trait` are given, where Any
+    agrees with all.
+    """
+    if isinstance(type_, Union):
+        type_ = STRING
+    for head in _heads(type_):
         if head is None or not trait.facts.implementations.has(head):
             continue
-        for made in trait.facts.implementations.offered(head, trait.arguments):
-            bindings = _suits(made, found, trait)
+        for implementation in trait.facts.implementations.offered(head, trait.arguments):
+            bindings = _bindings_of(implementation, type_, trait)
             if bindings is not None:
-                yield made, bindings
+                yield implementation, bindings
         return
 
 
-def _heads(found: Type) -> list[str | None]:
-    """Under what a type may have impls: an error has those of its families too, the nearest counts."""
-    if isinstance(found, Nominal) and found.kind == "error":
-        return [*ancestors(found.name)]
-    is_error = isinstance(found, Nominal) and found.facts.is_error
-    return [kind_head(found), *(["Error"] if is_error else [])]
+def _heads(type_: Type) -> list[str | None]:
+    """Return the heads under which a type may have impls: an error has those of its families too, of which the nearest counts."""
+    if isinstance(type_, Nominal) and type_.kind == "error":
+        return [*ancestors(type_.name)]
+    is_error = isinstance(type_, Nominal) and type_.facts.is_error
+    return [kind_head(type_), *(["Error"] if is_error else [])]
 
 
-def _suits(made: Implementation, found: Type, trait: Nominal) -> Matching | None:
+def _bindings_of(implementation: Implementation, type_: Type, trait: Nominal) -> Matching | None:
     bindings: Matching = {}
-    is_family = isinstance(made.target, Nominal) and made.target.kind == "error"
-    if not is_family and not matched(made.target, found, bindings, made.parameters):
+    # An impl for an error family suits the families below it, which `_heads` has found by name.
+    is_family = isinstance(implementation.target, Nominal) and implementation.target.kind == "error"
+    if not is_family and not matched(implementation.target, type_, bindings, implementation.parameters):
         return None
-    pairs = zip(made.arguments, trait.arguments, strict=False)
-    if not all(matched(own, wanted, bindings, made.parameters) for own, wanted in pairs):
+    pairs = zip(implementation.arguments, trait.arguments, strict=False)
+    if not all(matched(own, wanted, bindings, implementation.parameters) for own, wanted in pairs):
         return None
-    return bindings if all(_satisfied(parameter, bindings) for parameter in made.parameters) else None
+    return bindings if all(_bounds_hold(parameter, bindings) for parameter in implementation.parameters) else None
 
 
-def _satisfied(parameter: Nominal, bindings: Matching) -> bool:
-    found = bindings.get(parameter.unique_name, ANY)
-    if found in (ANY, NEVER) or isinstance(found, Open):
+def _bounds_hold(parameter: Nominal, bindings: Matching) -> bool:
+    type_ = bindings.get(parameter.unique_name, ANY)
+    if type_ in (ANY, NEVER) or isinstance(type_, Open):
         return True
-    return all(implements(found, replaced_in(bound, bindings)) for bound in parameter.facts.bounds)
+    return all(implements(type_, replaced_in(bound, bindings)) for bound in parameter.facts.bounds)
 
 
-def matched(pattern: Type, found: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
-    """Whether `found` is of the form `pattern`; a parameter stands for one type throughout. Any suits every part."""
+def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
+    """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`. A parameter stands
+    for one type throughout; Any suits every part."""
+    # The first place of a parameter says what it stands for; the others must agree.
     if isinstance(pattern, Nominal) and pattern in parameters:
-        known = bindings.setdefault(pattern.unique_name, found)
-        return known == found or ANY in (known, found) or isinstance(known, Open)
-    if pattern == found or ANY in (pattern, found) or isinstance(found, (Open, Parameter)) or isinstance(pattern, Open):
+        known = bindings.setdefault(pattern.unique_name, type_)
+        return known == type_ or ANY in (known, type_) or isinstance(known, Open)
+    if pattern == type_ or ANY in (pattern, type_) or isinstance(type_, (Open, Parameter)) or isinstance(pattern, Open):
         return True
-    match pattern, found:
-        case Generic(), Generic() if pattern.name == found.name:
-            pairs = zip(pattern.arguments, found.arguments, strict=False)
-        case Nominal(), Nominal() if pattern.bare == found.bare:
-            pairs = zip(pattern.arguments, found.arguments, strict=False)
-        case Tuple(), Tuple() if len(pattern.items) == len(found.items):
-            pairs = zip(pattern.items, found.items, strict=True)
+    match pattern, type_:
+        case Generic(), Generic() if pattern.name == type_.name:
+            pairs = zip(pattern.arguments, type_.arguments, strict=False)
+        case Nominal(), Nominal() if pattern.bare == type_.bare:
+            pairs = zip(pattern.arguments, type_.arguments, strict=False)
+        case Tuple(), Tuple() if len(pattern.items) == len(type_.items):
+            pairs = zip(pattern.items, type_.items, strict=True)
         case Nilable(), Nilable():
-            return matched(pattern.inner, found.inner, bindings, parameters)
-        case Function(), Function() if len(pattern.parameters) == len(found.parameters):
-            pairs = zip((*pattern.parameters, pattern.result), (*found.parameters, found.result), strict=True)
+            return matched(pattern.inner, type_.inner, bindings, parameters)
+        case Function(), Function() if len(pattern.parameters) == len(type_.parameters):
+            pairs = zip((*pattern.parameters, pattern.result), (*type_.parameters, type_.result), strict=True)
         case _:
             return False
     return all(matched(a, b, bindings, parameters) for a, b in pairs)
 
 
 def replaced(type_: Type, bindings: Matching) -> Type:
-    """A type of an impl with its type parameters replaced."""
+    """Return a type from inside an impl or trait with its type parameters replaced."""
     if not type_.has_parameters:
         return type_
     match type_:
@@ -170,17 +175,17 @@ def replaced(type_: Type, bindings: Matching) -> Type:
 
 
 def replaced_in(type_: Nominal, bindings: Matching) -> Nominal:
+    """Return a nominal type with the type parameters in its arguments replaced."""
     return type_.of(tuple([replaced(t, bindings) for t in type_.arguments])) if type_.arguments else type_
 
 
-# ----------------------------------------------------------------
-
-# The type of an expression that was already reported: equal to Any, told apart by identity (L-4.1.3).
+# The type of an expression that was already reported: equal to Any, so that it suits every place, and told apart by identity, so
+# that nothing is reported about it again (L-4.1.3).
 ERRONEOUS = Simple("Any")
 
 
 class _Mismatch:
-    """The answer of `convert` when there is no way from one type to the other."""
+    """What `convert` returns when there is no way from one type to the other: None means that nothing needs to be done."""
 
 
 MISMATCH = _Mismatch()
@@ -189,53 +194,54 @@ NUMBERS = (INT, FLOAT)
 
 
 def is_error(type_: Type) -> bool:
-    """A built-in family."""
+    """Return whether a type is a built-in error family."""
     return isinstance(type_, Nominal) and type_.kind == "error"
 
 
 def is_error_value(type_: Type) -> bool:
-    """A built-in family or a type with `impl Error`."""
+    """Return whether a type is a built-in error family or has `impl Error`."""
     return implements(type_, ERROR)
 
 
 def is_text(type_: Type) -> bool:
+    """Return whether a type is String or a string union."""
     return type_ == STRING or isinstance(type_, Union)
 
 
 def widen(type_: Type) -> Type:
-    """A string union is a String for every operator and method (L-3.3.8)."""
+    """Return String for a string union, which is one for every operator and method (L-3.3.8); any other type as it is."""
     return STRING if isinstance(type_, Union) else type_
 
 
 def nilable(inner: Type) -> Type:
-    """`T?`, which is T where T already holds nil (L-3.1.8)."""
+    """Return `T?`, which is T where T already holds nil (L-3.1.8)."""
     return inner if inner in (ANY, NIL) or isinstance(inner, Nilable) else Nilable(inner)
 
 
 def is_present(type_: Type) -> bool:
-    """Whether no value of the type is itself an absence, so that `T?` and `Option<T>` say the same (L-3.3.14)."""
+    """Return whether no value of the type is itself an absence, so that `T?` and `Option<T>` mean the same (L-3.3.14)."""
     if isinstance(type_, Nilable) or type_ in (ANY, NIL) or generic(type_, "Option") or isinstance(type_, Open):
         return False
     return not (isinstance(type_, Nominal) and type_.kind in ("parameter", "trait"))
 
 
 def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
-    """The type arguments when `type_` is `name<…>`."""
+    """Return the type arguments if a type is `name<…>`, else None."""
     return type_.arguments if isinstance(type_, Generic) and type_.name == name else None
 
 
 def is_memory(type_: Type | None) -> bool:
-    """With a context or without."""
+    """Return whether a type is a memory, with a context or without."""
     return type_ == MEMORY or generic(type_, "Memory") is not None
 
 
 def is_complete(type_: Type) -> bool:
-    """Whether no side of it is still open."""
+    """Return whether no side of a type is still open."""
     return not type_.is_open
 
 
 def close(type_: Type) -> Type:
-    """The type with every open side become Any."""
+    """Return the type with Any in place of every open side."""
     if not type_.is_open:
         return type_
     match type_:
@@ -252,68 +258,72 @@ def close(type_: Type) -> Type:
     return ANY
 
 
-def convert(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
-    """What a place of type `wanted` does to a value of type `found`: nothing, a coercion, or MISMATCH (L-3.3)."""
-    if found is wanted or found == wanted or wanted == ANY:
+def convert(source: Type, target: Type) -> Coercion | None | _Mismatch:
+    """Return what a place of type `target` does to a value of type `source`: None for nothing, a coercion, or MISMATCH
+    (L-3.3)."""
+    if source is target or source == target or target == ANY:
         return None
-    if found == NEVER or found is ERRONEOUS or isinstance(found, Open) or isinstance(wanted, Open):
+    # A value that never comes suits every place, and so does one that was reported.
+    if source == NEVER or source is ERRONEOUS or isinstance(source, Open) or isinstance(target, Open):
         return None
-    if found == ANY:
-        return CheckAny(wanted)
-    if wanted == FLOAT and found == INT:
+    if source == ANY:
+        return CheckAny(target)
+    if target == FLOAT and source == INT:
         return ToFloat()
-    if isinstance(wanted, Nilable):
-        return _to_nilable(found, wanted.inner)
-    if isinstance(wanted, Generic):
-        return _to_generic(found, wanted)
-    if isinstance(wanted, Nominal) and (wanted.kind == "trait" or wanted == ERROR) and implements(found, wanted):
+    if isinstance(target, Nilable):
+        return _to_nilable(source, target.inner)
+    if isinstance(target, Generic):
+        return _to_generic(source, target)
+    if isinstance(target, Nominal) and (target.kind == "trait" or target == ERROR) and implements(source, target):
         return None
-    return None if _same_shape(found, wanted) else _to_prompt(found, wanted)
+    return None if _same_shape(source, target) else _to_prompt(source, target)
 
 
-def _to_prompt(found: Type, wanted: Type) -> Coercion | _Mismatch:
-    if wanted == STRING and is_error(found):
+def _to_prompt(source: Type, target: Type) -> Coercion | _Mismatch:
+    if target == STRING and is_error(source):
         return ToMessage()
-    return ToPrompt() if wanted == PROMPT and is_text(found) else MISMATCH
+    return ToPrompt() if target == PROMPT and is_text(source) else MISMATCH
 
 
-def _to_nilable(found: Type, inner: Type) -> Coercion | None | _Mismatch:
-    if found == NIL:
+def _to_nilable(source: Type, inner: Type) -> Coercion | None | _Mismatch:
+    if source == NIL:
         return None
-    if isinstance(found, Nilable):
-        return None if part_fits(found.inner, inner) else MISMATCH
-    coercion = convert(found, inner)
-    inside = generic(found, "Option")
+    if isinstance(source, Nilable):
+        return None if part_fits(source.inner, inner) else MISMATCH
+    coercion = convert(source, inner)
+    # `Option<T>` to `T?` only where nil can mean nothing but None (L-3.3.14).
+    inside = generic(source, "Option")
     if inside and isinstance(coercion, _Mismatch) and is_present(inner) and fits(inside[0], inner):
         return FromOption(Nilable(inner))
     return coercion
 
 
-def _to_generic(found: Type, wanted: Generic) -> Coercion | None | _Mismatch:
-    if isinstance(found, Generic) and found.name == wanted.name:
-        parts = zip(found.arguments, wanted.arguments, strict=False)
+def _to_generic(source: Type, target: Generic) -> Coercion | None | _Mismatch:
+    if isinstance(source, Generic) and source.name == target.name:
+        parts = zip(source.arguments, target.arguments, strict=False)
         if all(part_fits(a, b) for a, b in parts):
             return None
-        if wanted.name == "Result" and is_error(found.arguments[1]) and wanted.arguments[1] == STRING:
-            return ErrToMessage() if part_fits(found.arguments[0], wanted.arguments[0]) else MISMATCH
-    if wanted.name != "Option":
+        # The error side becomes its message only if the value side needs no conversion: there is one coercion for a place.
+        if target.name == "Result" and is_error(source.arguments[1]) and target.arguments[1] == STRING:
+            return ErrToMessage() if part_fits(source.arguments[0], target.arguments[0]) else MISMATCH
+    if target.name != "Option":
         return MISMATCH
-    if found == NIL:
+    if source == NIL:
         return ToOption()
-    inside = wanted.arguments[0]
-    if isinstance(found, Nilable):
-        return ToOption() if is_present(inside) and fits(found.inner, inside) else MISMATCH
-    inner = convert(found, inside)
+    inside = target.arguments[0]
+    if isinstance(source, Nilable):
+        return ToOption() if is_present(inside) and fits(source.inner, inside) else MISMATCH
+    inner = convert(source, inside)
     return inner if isinstance(inner, _Mismatch) else ToOption(inner)
 
 
-def _same_shape(found: Type, wanted: Type) -> bool:
-    """The rows of L-3.3 that change nothing, for types that are not generic."""
-    match found, wanted:
+def _same_shape(source: Type, target: Type) -> bool:
+    """Return whether a row of L-3.3 that changes nothing applies, for types that are not generic."""
+    match source, target:
         case Union(), Simple(name="String"):
             return True
         case Union(), Union():
-            return _within(found, wanted)
+            return _is_subset(source, target)
         case Nominal(kind="model"), Simple(name="ModelRef"):
             return True
         case Nominal(kind="tool"), Simple(name="ToolRef"):
@@ -323,47 +333,48 @@ def _same_shape(found: Type, wanted: Type) -> bool:
         case Generic(name="Memory"), Simple(name="Memory"):
             return True
         case Tuple(), Tuple():
-            return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
+            return len(source.items) == len(target.items) and all(map(part_fits, source.items, target.items))
         case Function(), Function():
-            return _function_fits(found, wanted)
-        case Nominal(arguments=(_, *_)), Nominal() if found.bare == wanted.bare:
-            return all(fits(a, b) and fits(b, a) for a, b in zip(found.arguments, wanted.arguments, strict=False))
-    return is_error(found) and is_error(wanted)
+            return _function_fits(source, target)
+        case Nominal(arguments=(_, *_)), Nominal() if source.bare == target.bare:
+            return all(fits(a, b) and fits(b, a) for a, b in zip(source.arguments, target.arguments, strict=False))
+    return is_error(source) and is_error(target)
 
 
 @lru_cache(maxsize=256)
-def _within(found: Union, wanted: Union) -> bool:
-    """Unions may be long and are often used."""
-    return found.known <= wanted.known
+def _is_subset(source: Union, target: Union) -> bool:
+    """Return whether every member of one union is in the other; cached, as unions may be long and are often compared."""
+    return source.known <= target.known
 
 
-def _function_fits(found: Function, wanted: Function) -> bool:
+def _function_fits(source: Function, target: Function) -> bool:
     return (
-        len(found.parameters) == len(wanted.parameters)
-        and all(fits(b, a) for a, b in zip(found.parameters, wanted.parameters, strict=True))
-        and (wanted.result == NIL or fits(found.result, wanted.result))
+        len(source.parameters) == len(target.parameters)
+        # Parameters are contravariant; a result that nobody uses may be of any type.
+        and all(fits(b, a) for a, b in zip(source.parameters, target.parameters, strict=True))
+        and (target.result == NIL or fits(source.result, target.result))
     )
 
 
-def fits(found: Type, wanted: Type) -> bool:
-    """Assignable without conversion."""
-    return convert(found, wanted) is None
+def fits(source: Type, target: Type) -> bool:
+    """Return whether a value may go there without conversion."""
+    return convert(source, target) is None
 
 
-def part_fits(found: Type, wanted: Type) -> bool:
-    """Assignable as a part of a larger type, where parts behind Any stay unchecked (L-3.3.9)."""
-    return found == ANY or fits(found, wanted)
+def part_fits(source: Type, target: Type) -> bool:
+    """Return whether a part of a larger value may go there; of Any it may, since parts are not checked at run time (L-3.3.9)."""
+    return source == ANY or fits(source, target)
 
 
-def convert_error(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
-    """What `throw` and `?` do to an error on its way to a target that fails with `wanted` (L-3.12.3)."""
-    if found == ANY:
+def convert_error(source: Type, target: Type) -> Coercion | None | _Mismatch:
+    """Return what `throw` and `?` do to an error on its way to a function that fails with `target` (L-3.12.3)."""
+    if source == ANY:
         return None
-    return ToError() if is_error(wanted) and is_text(found) else convert(found, wanted)
+    return ToError() if is_error(target) and is_text(source) else convert(source, target)
 
 
 def join(a: Type, b: Type) -> Type | None:
-    """The type of a value that is an `a` or a `b`, or None (L-3.4.1)."""
+    """Return the type of a value that is an `a` or a `b`; None if there is none (L-3.4.1)."""
     if a is ERRONEOUS or b is ERRONEOUS:
         return ERRONEOUS
     if a == b or b == NEVER or isinstance(b, Open):
@@ -372,6 +383,7 @@ def join(a: Type, b: Type) -> Type | None:
         return b
     if ANY in (a, b):
         return ANY
+    # Int and Float join to Float before the shapes are compared, as neither fits the other without conversion.
     if a in NUMBERS and b in NUMBERS:
         return FLOAT
     if a == NIL or b == NIL or isinstance(a, Nilable) or isinstance(b, Nilable):
@@ -380,6 +392,7 @@ def join(a: Type, b: Type) -> Type | None:
 
 
 def _join_nilable(a: Type, b: Type) -> Type | None:
+    # Nil joins with every T to `T?`, so it counts as `never` inside.
     inner_a = a.inner if isinstance(a, Nilable) else NEVER if a == NIL else a
     inner_b = b.inner if isinstance(b, Nilable) else NEVER if b == NIL else b
     inner = join(inner_a, inner_b)
@@ -417,6 +430,7 @@ def _join_parts(a: tuple[Type, ...], b: tuple[Type, ...]) -> tuple[Type, ...] | 
     parts = []
     for x, y in zip(a, b, strict=True):
         part = join(x, y)
+        # A join of parts needs no conversion of the whole: its elements cannot be converted one by one.
         if part is None or not (part_fits(x, part) and part_fits(y, part)):
             return None
         parts.append(part)
@@ -424,6 +438,7 @@ def _join_parts(a: tuple[Type, ...], b: tuple[Type, ...]) -> tuple[Type, ...] | 
 
 
 def join_all(types: list[Type]) -> Type | None:
+    """Return the join of all types, `never` for none of them; None if two do not join."""
     joined: Type | None = NEVER
     for type_ in types:
         joined = join(joined, type_) if joined is not None else None
@@ -431,7 +446,7 @@ def join_all(types: list[Type]) -> Type | None:
 
 
 def join_errors(types: list[Type]) -> Type:
-    """The error side of a `try` without catch (L-3.12.6)."""
+    """Return the error side of a `try` without catch, from the errors that leave it (L-3.12.6)."""
     distinct = list(dict.fromkeys(types))
     if not distinct:
         return OPEN
@@ -440,15 +455,12 @@ def join_errors(types: list[Type]) -> Type:
     return ERROR if all(map(is_error_value, distinct)) else ANY
 
 
-# ----------------------------------------------------------------
-# Variables whose first value leaves a type open: `let mut xs = [];`, `let mut best = None;`, and the uses that say it
+# Variables whose first value leaves their type open (`let mut xs = [];`, `let mut best = None;`), and the uses that say it
 # (L-3.2.8).
-#
-# Hands on `learn` and what it is made of.
 
 
 def open_local(node: ast.Expr) -> Local | None:
-    """The variable that the expression names, if its type is still open."""
+    """Return the variable that an expression names, if its type is still open."""
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     local = node.binding if isinstance(node, ast.PathExpr) else None
@@ -456,14 +468,14 @@ def open_local(node: ast.Expr) -> Local | None:
 
 
 def learn(node: ast.Expr, wanted: Type) -> None:
-    """The expression stands where `wanted` is expected: the open sides of its variable become what is there."""
+    """Fill the open sides of the variable that an expression names from the type that its place asks for."""
     local = open_local(node)
     if local is not None:
-        local.type = filled(local.type, wanted)
+        local.type = fill_open_sides(local.type, wanted)
 
 
 def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> None:
-    """`xs = v`, `m[k] = v`, `m.k = v`: `key` is the type of k, that of a word for `m.k`."""
+    """Fill the open sides of the variable in `xs = v`, `m[k] = v` or `m.k = v`; `key` is the type of k, None for `m.k`."""
     while isinstance(target, ast.GroupExpr):
         target = target.inner
     if not isinstance(target, (ast.Index, ast.FieldAccess)):
@@ -473,29 +485,30 @@ def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> No
     if local is None:
         return
     if generic(local.type, "Map"):
-        local.type = filled(local.type, map_(key or STRING, value))
+        local.type = fill_open_sides(local.type, map_(key or STRING, value))
     elif isinstance(target, ast.Index):
-        local.type = filled(local.type, array(value))
+        local.type = fill_open_sides(local.type, array(value))
 
 
-def close_variable(node: ast.Expr, found: Type) -> Type:
-    """What is read of a variable whose type is open is Any."""
-    return found if open_local(node) is None else close(found)
+def close_variable(node: ast.Expr, type_: Type) -> Type:
+    """Return the type of a value that is read: of a variable whose type is still open, the open sides are Any."""
+    return type_ if open_local(node) is None else close(type_)
 
 
-def filled(known: Type, found: Type) -> Type:
-    """`known` with its open sides as they are in `found`; as it is where that is of another shape."""
-    if not known.is_open or found == NEVER:
+def fill_open_sides(known: Type, use: Type) -> Type:
+    """Return `known` with its open sides as they are in `use`; unchanged where that is of another shape."""
+    if not known.is_open or use == NEVER:
         return known
     if isinstance(known, Open):
-        return found
-    while isinstance(found, Nilable) or (generic(found, "Option") and not generic(known, "Option")):
-        found = found.inner if isinstance(found, Nilable) else found.arguments[0]  # type: ignore[attr-defined]
-    if generic(known, "Option") and not generic(found, "Option") and found not in (ANY, NIL):
-        found = option(found)  # L-3.3.6
-    match known, found:
-        case Generic(), Generic() if known.name == found.name:
-            return Generic(known.name, tuple(map(filled, known.arguments, found.arguments)))
-        case Tuple(), Tuple() if len(known.items) == len(found.items):
-            return Tuple(tuple(map(filled, known.items, found.items)))
+        return use
+    # A use may be wrapped: `T?` and `Option<T>` say T.
+    while isinstance(use, Nilable) or (generic(use, "Option") and not generic(known, "Option")):
+        use = use.inner if isinstance(use, Nilable) else use.arguments[0]  # type: ignore[attr-defined]
+    if generic(known, "Option") and not generic(use, "Option") and use not in (ANY, NIL):
+        use = option(use)  # L-3.3.6
+    match known, use:
+        case Generic(), Generic() if known.name == use.name:
+            return Generic(known.name, tuple(map(fill_open_sides, known.arguments, use.arguments)))
+        case Tuple(), Tuple() if len(known.items) == len(use.items):
+            return Tuple(tuple(map(fill_open_sides, known.items, use.items)))
     return known

@@ -1,7 +1,8 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults, validators (O-2.1 to O-2.18).
 
-Hands on `declare_schema`, `check_schema`, `check_validators`, `fold_nested_defaults`, `instance_fault`, `without_json`. Must not
-know: validation, JSON Schema.
+Hands on `declare_schema`, `check_schema`, `check_validators` and `fold_nested_defaults` to `program`, `without_json` (what a
+model cannot be asked for) and `instance_fault` to whatever takes schemas. The JSON Schema itself is made by `codegen/schemas.py`,
+replies are judged by the runtime. A type that models may be asked for is a case of `without_json`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
-from .context import Checker, Expected
-from .contexts import check_old_names, old_name
+from .context_declarations import check_old_names, old_name
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
-from .prompts import quoted_type
+from .prompts import warn_quoted_type
 from .relations import ERRONEOUS, generic, is_text
+from .state import Checker, Expected
 from .types import parts_in, written_type
 
 MODES = ("partial", "coerce")
 
 
 def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
+    """Set the fields, modes and descriptions of a schema; E4021 for a field that stands twice. A mode among the decorators of
+    the first field belongs to the schema."""
     fields = node.fields or []
     modes = [*node.decorators, *(d for f in fields[:1] for d in f.decorators if d.name.text in MODES)]
     names = {name for name, _ in check_decorators(c, modes, "schema")}
@@ -37,13 +40,13 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             continue
         seen[name] = field.name.span
         own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
-        _describe(c, symbol, field, own)
-        symbol.fields.append(_field(c, symbol, field))
+        _read_decorators(c, symbol, field, own)
+        symbol.fields.append(_declare_field(c, symbol, field))
     check_old_names(c, "field", symbol.name, [(field.name, symbol.was.get(field.name.text)) for field in fields])
 
 
-def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: list[ast.Decorator]) -> None:
-    """`@describe("text")`, else the doc comment (O-2.13)."""
+def _read_decorators(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: list[ast.Decorator]) -> None:
+    """Set the description of a field, `@describe("text")` or else the doc comment (O-2.13), and its earlier name."""
     checked = dict(check_decorators(c, decorators, "schema field"))
     text = checked.get("describe", {}).get("text") or field.doc
     if isinstance(text, str):
@@ -53,23 +56,25 @@ def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: li
         symbol.was[field.name.text] = was
 
 
-def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
-    """A field that may be absent holds an Option (O-2.2, O-2.15)."""
+def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
+    """Return name, type, default and whether the field may be left out; one that may be absent holds an Option (O-2.2,
+    O-2.15)."""
     written = written_type(c, field.type)
-    quoted_type(c, field)
+    warn_quoted_type(c, field)
     optional = field.optional or (symbol.partial and field.default is None)
+    # A field of type Option may always be left out: None is its default.
     if field.default is None and generic(written, "Option"):
         return field.name.text, written, None, True
     return field.name.text, option(written) if optional else written, field.default, optional and field.default is None
 
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """After all types are declared: JSON forms and defaults."""
+    """Check a schema after all types are declared: its fields have JSON forms (E4020) and constant defaults (E4023)."""
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
     for field in node.fields or ():
         if field.name.text in seen:
-            continue  # reported; the type is that of the first
+            continue  # reported as declared twice; the type is that of the first
         seen.add(field.name.text)
         type_ = declared[field.name.text]
         offending = without_json(c, type_)
@@ -83,7 +88,7 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
 
 
 def check_validators(c: Checker, symbol: StructSymbol) -> None:
-    """`@validate` on the schema and on its forms without a body, in source order (O-2.18)."""
+    """Check `@validate` on a schema and on its forms without a body, and set its validators in source order (O-2.18)."""
     wanted = Function((symbol.type,), result(BOOL, STRING))
     for form in symbol.forms:
         if form.fields is None:
@@ -94,7 +99,7 @@ def check_validators(c: Checker, symbol: StructSymbol) -> None:
 
 
 def _check_addition(c: Checker, form: ast.Schema) -> None:
-    """Without a body there is nothing a mode could change."""
+    """Check `schema T;`, on which no mode may stand: there is no body for it to change (E4009)."""
     check_decorators(c, form.decorators, "schema")
     for decorator in form.decorators:
         if decorator.name.text in MODES:
@@ -103,49 +108,50 @@ def _check_addition(c: Checker, form: ast.Schema) -> None:
 
 
 def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator, wanted: Type) -> None:
-    given = decorator.arguments
-    if len(given) != 1 or given[0].name is not None:
+    arguments = decorator.arguments
+    if len(arguments) != 1 or arguments[0].name is not None:
         help = "@validate(fn(v: T) -> Result<Bool, String> { … })"
         c.report("E4009", decorator.span, "`@validate` takes one function", help=help)
         return
-    at_module_level(c, given[0].value, Expected(wanted, "E4024", f"a validator of `{symbol.name}`"))
-    symbol.validators.append(given[0].value)
+    at_module_level(c, arguments[0].value, Expected(wanted, "E4024", f"a validator of `{symbol.name}`"))
+    symbol.validators.append(arguments[0].value)
 
 
 def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr, type_: Type) -> None:
-    """A constant that fits (O-2.4)."""
+    """Check a default and set its value: a constant that fits the type (E4023, O-2.4)."""
     if at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
         symbol.constants[name] = folded(c, value, "E4023")
 
 
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
-    """Defaults of the structs a schema holds are part of its JSON Schema, so they are constant too (O-2.4, O-2.6)."""
-    for held in _structs_in(c, symbol):
-        for name, _, default, _ in held.fields:
-            if default is not None and name not in held.constants:
-                held.constants[name] = folded(c, default, "E4023")
+    """Set the values of the defaults of the structs in a schema: they are part of its JSON Schema, so they are constant too
+    (O-2.4, O-2.6)."""
+    for struct in _structs_in(c, symbol):
+        for name, _, default, _ in struct.fields:
+            if default is not None and name not in struct.constants:
+                struct.constants[name] = folded(c, default, "E4023")
 
 
 def _structs_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
-    """The structs in the fields of a schema, schemas left out."""
-    found: list[StructSymbol] = []
+    """Return the structs in the fields of a schema, at any depth; schemas fold their own defaults."""
+    structs: list[StructSymbol] = []
     todo = [type_ for _, type_, _, _ in symbol.fields]
     while todo:
         type_ = todo.pop()
         if isinstance(type_, (Generic, Nominal)):
             todo.extend(type_.arguments)
-        held = c.declared(type_)
-        if isinstance(held, StructSymbol) and isinstance(held.declaration, ast.Struct) and held not in found:
-            found.append(held)
-            todo.extend(inner for _, inner, _, _ in held.fields)
-    return found
+        struct = c.declared(type_)
+        if isinstance(struct, StructSymbol) and isinstance(struct.declaration, ast.Struct) and struct not in structs:
+            structs.append(struct)
+            todo.extend(inner for _, inner, _, _ in struct.fields)
+    return structs
 
 
-MOST_INSTANCES = 60
+MOST_INSTANCES = 60  # schemas that one with type arguments may need: `schema T<A> { next: T<Array<A>> }` needs ever more
 
 
 def instance_fault(c: Checker, type_: Nominal) -> str | None:
-    """Why a schema with these type arguments cannot be asked for, or None (O-2.9)."""
+    """Return why a model cannot be asked for a schema with these type arguments, or None (O-2.9)."""
     offending = without_json(c, type_)
     if offending is not None:
         return f"`{offending}` in `{type_}` has no JSON form"
@@ -155,27 +161,28 @@ def instance_fault(c: Checker, type_: Nominal) -> str | None:
         at = todo.pop()
         if isinstance(at, Generic):
             todo.extend(at.arguments)
-        held = c.declared(at)
-        if at in seen or not isinstance(held, StructSymbol):
+        symbol = c.declared(at)
+        if at in seen or not isinstance(symbol, StructSymbol):
             continue
         seen.append(at)
-        todo.extend(part for _, part, _, _ in parts_in(c, held, at))
+        todo.extend(part for _, part, _, _ in parts_in(c, symbol, at))
         if len(seen) > MOST_INSTANCES:
             return f"`{type_}` needs ever more schemas: `{seen[1]}`, `{seen[2]}`, …"
     return None
 
 
 def without_json(c: Checker, type_: Type) -> Type | None:
-    """The part of a field type that JSON cannot carry (O-2.5 to O-2.10)."""
+    """Return the part of a field's type that has no JSON form, or None (O-2.5 to O-2.10)."""
     if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY, BYTES) or isinstance(type_, Union):
         return None
     if isinstance(type_, Generic):
         return _generic_without_json(c, type_)
     if isinstance(type_, Nominal) and type_.kind == "parameter":
-        return None  # looked at where it is known
+        return None  # checked where it has a type argument (`instance_fault`)
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol):
         assert isinstance(type_, Nominal)
+        # The arguments first: they say which use is wrong.
         argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
         is_schema = isinstance(symbol.declaration, ast.Schema)
         return argument or (None if is_schema else _struct_without_json(c, symbol))
@@ -194,11 +201,12 @@ def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
 
 
 def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
-    """A struct is fine if its fields are; one that was met before is fine, or was reported."""
+    """Return the part of a struct's fields that has no JSON form. One that was checked before is fine, or on the way: structs
+    may contain themselves."""
     if symbol in c.visited:
         return None
     c.visited.add(symbol)
-    found = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
-    if found is not None:
+    offending = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
+    if offending is not None:
         c.visited.discard(symbol)
-    return found
+    return offending

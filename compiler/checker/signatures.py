@@ -1,6 +1,8 @@
 """Signatures of built-ins as static types, and type arguments found from arguments (L-3.2.6).
 
-Hands on `BuiltinSignature`, `signature_of`, `substitute`, `unify`. Must not know: expressions.
+Hands on `Formal` (a parameter of anything callable), `signature_of` (the row of a built-in as types), and the two halves of
+finding type arguments: `unify`, which compares a parameter's type with an argument's and binds, and `substitute`, which puts the
+bindings in. First-order unification in one pass over the arguments: the first binding of a type parameter stays.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ Bindings = dict[str, Type]
 
 
 class Formal(NamedTuple):
-    """One parameter of anything callable."""
+    """One parameter of anything callable. `required`: it has no default; `variadic`: it takes all further arguments."""
 
     name: str
     type: Type
@@ -43,6 +45,8 @@ class Formal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuiltinSignature:
+    """The signature of a built-in; `receiver` is None for functions."""
+
     receiver: Type | None
     parameters: tuple[Formal, ...]
     result: Type
@@ -56,10 +60,12 @@ _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
     "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
 }  # fmt: skip
+# By identity: rows are constants of modules, which live as long as this cache.
 _cache: dict[int, BuiltinSignature] = {}
 
 
 def signature_of(row: Row) -> BuiltinSignature:
+    """Return the signature of a row of the table of built-ins, made once for each row."""
     known = _cache.get(id(row))
     if known is None:
         formals = tuple(Formal(p.name, static_type(p.type), p.default is REQUIRED, p.variadic) for p in row.parameters)
@@ -69,7 +75,7 @@ def signature_of(row: Row) -> BuiltinSignature:
 
 
 def static_type(descriptor: tuple[Any, ...]) -> Type:
-    """A descriptor of the machine's table as a type."""
+    """Return a type descriptor of the machine's table as a type."""
     head = descriptor[0]
     if head in _SIMPLE:
         return Simple(_SIMPLE[head])
@@ -94,7 +100,7 @@ def static_type(descriptor: tuple[Any, ...]) -> Type:
 
 
 def substitute(type_: Type, bindings: Bindings) -> Type:
-    """The type with its parameters replaced; those not bound are open."""
+    """Return the type with its parameters replaced by what they are bound to; those without binding are open."""
     if not type_.is_open:
         return type_
     match type_:
@@ -114,66 +120,71 @@ def substitute(type_: Type, bindings: Bindings) -> Type:
     return type_
 
 
-def opened(type_: Type, names: Collection[str]) -> Type:
-    """A type from inside a generic declaration, with the type parameters of these names to be found by a call."""
+def open_parameters(type_: Type, names: Collection[str]) -> Type:
+    """Return a type from inside a generic declaration with the parameters of these names as `Parameter`s, which a call has to
+    bind."""
     if not names or not type_.has_parameters:
         return type_
     match type_:
         case Nominal(kind="parameter"):
             return Parameter(type_.name) if type_.name in names else type_
         case Nominal() if type_.arguments:
-            return type_.of(tuple([opened(t, names) for t in type_.arguments]))
+            return type_.of(tuple([open_parameters(t, names) for t in type_.arguments]))
         case Generic():
-            return Generic(type_.name, tuple([opened(t, names) for t in type_.arguments]))
+            return Generic(type_.name, tuple([open_parameters(t, names) for t in type_.arguments]))
         case Tuple():
-            return Tuple(tuple([opened(t, names) for t in type_.items]))
+            return Tuple(tuple([open_parameters(t, names) for t in type_.items]))
         case Nilable():
-            return Nilable(opened(type_.inner, names))
+            return Nilable(open_parameters(type_.inner, names))
         case Function():
-            return Function(tuple([opened(t, names) for t in type_.parameters]), opened(type_.result, names))
+            return Function(tuple([open_parameters(t, names) for t in type_.parameters]), open_parameters(type_.result, names))
     return type_
 
 
-def unify(formal: Type, found: Type, bindings: Bindings, hints: Bindings | None = None) -> None:
-    """Binds the parameters of `formal` that are still unbound to what stands there in `found`; a hint is preferred where the
-    found type converts to it."""
+def unify(formal: Type, actual: Type, bindings: Bindings, hints: Bindings | None = None) -> None:
+    """Bind the parameters of `formal` that are still unbound to what stands in their places in `actual`; a hint is preferred
+    where the actual type converts to it. Types of different shapes bind nothing: the conversion of the argument reports them."""
     match formal:
         case Parameter():
-            _bind(formal.name, found, bindings, hints or {})
-        case _ if found == ANY:
+            _bind(formal.name, actual, bindings, hints or {})
+        # Any says nothing about its parts: every parameter inside is Any.
+        case _ if actual == ANY:
             for part in _parts(formal):
                 unify(part, ANY, bindings, hints)
         case Nilable():
-            unify(formal.inner, found.inner if isinstance(found, Nilable) else found, bindings, hints)
-        case Nominal(kind="trait") if not (isinstance(found, Nominal) and found.bare == formal.bare):
-            _unify_through_impl(formal, found, bindings, hints)
-        case Nominal() if isinstance(found, Nominal) and found.bare != formal.bare:
+            unify(formal.inner, actual.inner if isinstance(actual, Nilable) else actual, bindings, hints)
+        # A value of a type that implements the trait binds the arguments of the trait through its impl.
+        case Nominal(kind="trait") if not (isinstance(actual, Nominal) and actual.bare == formal.bare):
+            _unify_through_impl(formal, actual, bindings, hints)
+        case Nominal() if isinstance(actual, Nominal) and actual.bare != formal.bare:
             return
-        case Generic() if isinstance(found, Generic) and found.name != formal.name:
+        case Generic() if isinstance(actual, Generic) and actual.name != formal.name:
             return
-        case _ if type(formal) is type(found):
-            for a, b in zip(_parts(formal), _parts(found), strict=False):
+        case _ if type(formal) is type(actual):
+            for a, b in zip(_parts(formal), _parts(actual), strict=False):
                 unify(a, b, bindings, hints)
 
 
-def _unify_through_impl(formal: Nominal, found: Type, bindings: Bindings, hints: Bindings | None) -> None:
-    """`X<T>` meets a type that implements X once: T is what that impl says."""
+def _unify_through_impl(formal: Nominal, actual: Type, bindings: Bindings, hints: Bindings | None) -> None:
+    """Bind T of a parameter `X<T>` for an argument whose type implements X once: T is what that impl says."""
     any_of_it = formal.of((ANY,) * len(formal.arguments))
-    offers = list(implementations_of(found, any_of_it))
+    offers = list(implementations_of(actual, any_of_it))
     if len(offers) == 1:
-        made, inside = offers[0]
-        for part, argument in zip(formal.arguments, made.arguments, strict=False):
+        implementation, inside = offers[0]
+        for part, argument in zip(formal.arguments, implementation.arguments, strict=False):
             unify(part, replaced(argument, inside), bindings, hints)
 
 
-def _bind(name: str, found: Type, bindings: Bindings, hints: Bindings) -> None:
-    if name in bindings or isinstance(found, Open):
+def _bind(name: str, actual: Type, bindings: Bindings, hints: Bindings) -> None:
+    # The first argument that says something decides; `[]` and `None` say nothing.
+    if name in bindings or isinstance(actual, Open):
         return
     hint = hints.get(name)
-    if hint is not None and convert(found, hint) is not MISMATCH:
+    if hint is not None and convert(actual, hint) is not MISMATCH:
         bindings[name] = hint
-    elif is_complete(found):
-        bindings[name] = ANY if found == NEVER else found
+    elif is_complete(actual):
+        # An argument that never comes must not make the result `never`.
+        bindings[name] = ANY if actual == NEVER else actual
 
 
 def _parts(type_: Type) -> tuple[Type, ...]:

@@ -1,5 +1,9 @@
 """Tools and what stands for them: descriptions, parameters, lists of tools; hashmaps and ledgers as tools; mocks, tests and
 scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
+
+Hands on to `program` `check_tool`, `check_wire_names`, `declare_hashmap`, `check_store` and `check_test`; to `control` the
+statement `mock`; to `models` `tools_named` and `offers_tools`; to `mcp` the checks of parameters, which MCP servers share. What a
+model is told about a tool ends up in `ToolSymbol.texts` and `.arguments`; its JSON Schema is made by codegen.
 """
 
 from __future__ import annotations
@@ -49,31 +53,27 @@ from ..types import (
     map_,
 )
 from .arguments import call_row, infer_all
-from .config import check_value, duplicates, unknown_key
-from .context import FREE, Checker, Expected
+from .config import check_value, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
 from .json_shapes import check_size
 from .memory import refuse_attaching, without_key
 from .relations import ERRONEOUS, generic, is_memory
 from .schemas import fold_nested_defaults, without_json
+from .state import FREE, Checker, Expected
 from .types import written_type
 
-# ----------------------------------------------------------------
 # Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
-#
-# Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named`, `with_tools` and, for MCP servers, their parts.
 
-LONGEST_WIRE_NAME = 64
-
-# ---------------------------------------------------------------- declarations
+LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a tool
 
 
 def check_tool(c: Checker, symbol: ToolSymbol) -> None:
+    """Check a tool: description, state, and what its public methods tell a model; their bodies are checked as functions."""
     node = symbol.declaration
     owner = f"tool `{symbol.name}`"
     check_decorators(c, node.decorators, "tool")
-    duplicates(c, owner, [entry.key for entry in node.entries])
+    report_duplicates(c, owner, [entry.key for entry in node.entries])
     symbol.description = _description(c, symbol, owner)
     for field in node.fields:
         if field.default is None:
@@ -87,14 +87,15 @@ def check_tool(c: Checker, symbol: ToolSymbol) -> None:
 
 
 def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
-    """The field `description`, else the doc comment (O-4.1)."""
+    """Return the field `description`, else the doc comment; E4002 without both (O-4.1)."""
     node = symbol.declaration
     for entry in node.entries:
         if entry.key.text != "description":
-            unknown_key(c, owner, entry.key, ("description",))
+            report_unknown_key(c, owner, entry.key, ("description",))
             continue
-        found = check_value(c, "description", entry.value, TEXT, constant=True)
-        return found if isinstance(found, str) else ""
+        text = check_value(c, "description", entry.value, TEXT, constant=True)
+        return text if isinstance(text, str) else ""
+    # A model chooses a tool by its description: without one it is no tool.
     if node.doc is None:
         help = 'write `description: "…"`, or a doc comment: the model reads it'
         c.report("E4002", node.name.span, f"{owner} lacks `description`", help=help)
@@ -103,6 +104,7 @@ def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
 
 def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
     node = method.declaration
+    # `@param` may stand several times, which `check_decorators` refuses.
     own = [decorator for decorator in node.decorators if decorator.name.text != "param"]
     decorators = dict(check_decorators(c, own, "tool method"))
     effect = decorators.get("effect", {}).get("class")
@@ -120,7 +122,8 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
 
 
 def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
-    """The parameters as the fields of a schema."""
+    """Return the parameters of a method as the fields of a schema, with their texts and constant defaults: a model is told
+    them so."""
     node = method.declaration
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
@@ -134,6 +137,7 @@ def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str
 
 
 def check_wire_name(c: Checker, name: str, span: Span) -> None:
+    """Report a name for models that is longer than providers take (E4013)."""
     if len(name) > LONGEST_WIRE_NAME:
         message = f"`{name}` is longer than {LONGEST_WIRE_NAME} characters, which no provider takes"
         c.report("E4013", span, message, help="shorten the name of the tool or of the method")
@@ -149,7 +153,8 @@ def _as_field(parameter: ast.Parameter, text: str | None) -> ast.Field:
 
 
 def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Parameter, type_: Type) -> None:
-    """A type with JSON form (O-4.7), and a default the model can be told (O-4.10)."""
+    """Check a parameter: its type has a JSON form (E4020, O-4.7), its default is constant, so that a model can be told (E4023,
+    O-4.10)."""
     name = parameter.name.text
     offending = without_json(c, type_)
     if offending is not None and type_ is not ERRONEOUS:
@@ -167,21 +172,22 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
 
 
 def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
-    """The text of each parameter: `@param("name", "text")` above the method or `@param("text")` before it (O-4.3)."""
+    """Return the text of each parameter by name: `@param("name", "text")` above the method or `@param("text")` before the
+    parameter (O-4.3). E4011 for a parameter that is unknown, described twice, or without text if that is `required`."""
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}
     places: dict[str, Span] = {}
-    given = [(decorator, None) for decorator in node.decorators if decorator.name.text == "param"]
+    above = [(decorator, None) for decorator in node.decorators if decorator.name.text == "param"]
     before = [(decorator, p.name.text) for p in parameters.values() for decorator in p.decorators]
-    for decorator, name in [*given, *before]:
+    for decorator, name in [*above, *before]:
         if decorator.name.text != "param":
             check_decorators(c, [decorator], "parameter")
             continue
-        found = _param(c, decorator, name)
-        if found is None:
+        described = _read_param(c, decorator, name)
+        if described is None:
             continue
-        name, text = found
+        name, text = described
         if name not in parameters:
             c.report(
                 "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
@@ -201,8 +207,9 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
     return texts
 
 
-def _param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
-    """Name and text; `name` is that of the parameter the decorator stands before."""
+def _read_param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
+    """Return the name and the text of one `@param`; `name` is that of the parameter it stands before. None after a report
+    (E4009)."""
     values = [a.value for a in decorator.arguments if a.name is None]
     if len(values) != len(decorator.arguments) or len(values) != (2 if name is None else 1):
         form = '`@param("name", "text")`' if name is None else '`@param("text")`'
@@ -216,7 +223,7 @@ def _param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str,
 
 
 def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
-    """No two methods of the program have one name for models (O-4.8)."""
+    """Report two methods of the program that have one name for models (E4013, O-4.8)."""
     seen: dict[str, FunctionSymbol] = {}
     for tool in tools:
         for method in tool.arguments:
@@ -228,11 +235,11 @@ def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
                 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- names of tools
+# Names of tools.
 
 
 def tool_of(node: ast.Expr) -> ToolSymbol | McpSymbol | None:
-    """The tool or MCP server an expression names."""
+    """Return the tool or MCP server that an expression names."""
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     binding = node.binding if isinstance(node, ast.PathExpr) else None
@@ -240,23 +247,25 @@ def tool_of(node: ast.Expr) -> ToolSymbol | McpSymbol | None:
 
 
 def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> Type:
+    """Report the use of a private method outside of its tool (E1006)."""
     assert method.tool is not None
     help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
     return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
 
 
 def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol]:
-    """The tools of the field `tools` of a model (O-1.42), memories among them (M-10.17)."""
-    found: list[ToolSymbol | McpSymbol | MemorySymbol] = []
+    """Return the tools that the field `tools` of a model names (O-1.42), memories among them (M-10.17); E4004 for what is
+    none."""
+    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
         c.report("E4004", value.span, "`tools` is an array of names of tools", help="write `tools: [A, B]`")
-        return found
+        return tools
     for item in value.items:
         type_ = at_module_level(c, item, Expected())
         tool = tool_of(item)
         if tool is not None:
-            found.append(tool)
+            tools.append(tool)
         elif type_ == KEYED_MEMORY:
             memory = item.binding if isinstance(item, ast.PathExpr) else None
             keys = memory.keys if isinstance(memory, MemorySymbol) else None
@@ -265,30 +274,30 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
         elif isinstance(item, ast.PathExpr) and isinstance(item.binding, MemorySymbol):
             refuse_attaching(c, item, model, item.binding, writes=False)
             check_wire_name(c, tool_name(item.binding.name, "remember"), item.span)
-            found.append(item.binding)
+            tools.append(item.binding)
         elif type_ is not ERRONEOUS:
             by_call = f"give it by call: `{model.name}.with_tools([{c.operand(item, '…')}])`"
             help = by_call if is_memory(type_) else "write `tools: [Name]`"
             c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`", help=help)
-    return found
+    return tools
 
 
 def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """`with_tools([A, B])`: tools only (E4040)."""
+    """Check `with_tools([A, B])`, which takes tools only (E4040)."""
     first = next((a.value for a in node.arguments if a.name is None or a.name.text == "ts"), None)
     items = first.items if isinstance(first, ast.ArrayExpr) else []
     for item in items:
         if not _check_offered(c, item.span, c.infer(item)):
             infer_all(c, node.arguments)
             return ERRONEOUS
-    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
+    type_, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
     if matched is None or first is None:
         return ERRONEOUS
-    held = generic(first.type, "Array")
-    if not items and held and not _check_offered(c, first.span, held[0]):
+    element = generic(first.type, "Array")
+    if not items and element and not _check_offered(c, first.span, element[0]):
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
-    return found
+    return type_
 
 
 def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
@@ -299,14 +308,12 @@ def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
     return False
 
 
-# ----------------------------------------------------------------
-# Scripted replies of mocks, as far as they are written out: the tools they call, the errors they name (O-8.21, O-8.22).
-#
-# Hands on `check_script`. What is computed is known only when the test runs.
+# Scripted replies of mocks, as far as they are written out: the tools they call, the errors they name (O-8.21, O-8.22). What is
+# computed is known only when the test runs.
 
 
 def check_script(c: Checker, field: str, value: ast.Expr) -> None:
-    """One field of a mock of a model: `tool_calls`, `error`, `response` or `responses`."""
+    """Check one field of a mock of a model: `tool_calls`, `error`, `response` or `responses`."""
     while isinstance(value, ast.GroupExpr):
         value = value.inner
     if field == "error" and isinstance(value, ast.StringLiteral):
@@ -320,12 +327,12 @@ def check_script(c: Checker, field: str, value: ast.Expr) -> None:
             check_script(c, "response", reply)
     elif field == "response":
         for part in ("tool_calls", "error"):
-            for given in _entries(value, part):
-                check_script(c, part, given)
+            for written in _entries(value, part):
+                check_script(c, part, written)
 
 
 def _entries(value: ast.Expr, key: str) -> Iterator[ast.Expr]:
-    """What a map that is written out holds under a key."""
+    """Yield what a map that is written out holds under a key."""
     while isinstance(value, ast.GroupExpr):
         value = value.inner
     if isinstance(value, ast.MapExpr):
@@ -335,7 +342,7 @@ def _entries(value: ast.Expr, key: str) -> Iterator[ast.Expr]:
 
 
 def _check_error(c: Checker, value: ast.StringLiteral) -> None:
-    """Another text is the message of `AgentError::Failed`; one that is nearly a kind was hardly meant so."""
+    """Warn of an `error` that is nearly a kind of error: any text that is none is the message of `AgentError::Failed` (W0406)."""
     near = None if value.value in FAULTS else did_you_mean(value.value, FAULTS)
     if near is not None:
         message = f"`{value.value}` is no kind of error: it is the message of `AgentError::Failed`"
@@ -343,15 +350,16 @@ def _check_error(c: Checker, value: ast.StringLiteral) -> None:
 
 
 def _check_call(c: Checker, name: ast.Expr) -> None:
-    """E4003 for what a program cannot offer."""
+    """Report a call of a tool that nothing in the program offers (E4003)."""
     if not isinstance(name, ast.StringLiteral) or name.value == RESPOND:
         return
+    # Scripts write `Tool.method`, as programs do; the wire has `Tool__method`.
     called = name.value.replace(".", "__")
-    if any(_offers(symbol, called) for symbol in c.offering):
+    if any(_offers(symbol, called) for symbol in c.tool_sources):
         return
     owner, _, method = called.rpartition("__")
-    names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.offering}
-    every = [shown for methods in names.values() for shown in methods]
+    names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.tool_sources}
+    every = [name for methods in names.values() for name in methods]
     help = did_you_mean(f"{owner}.{method}", every) or listed(f"the tools of `{owner}`", names.get(owner, ()))
     c.report(
         "E4003", name.span, f"nothing of the program offers the tool `{name.value}`",
@@ -360,8 +368,8 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
 
 
 def _offers(symbol: Offering, called: str) -> bool:
-    """Whether a model calls something of it by this name. A scope of a store and a part of a memory begin with its name; of a
-    server without signatures only the run knows the tools."""
+    """Return whether a model may call something of `symbol` by the name `called`. A scope of a store and a part of a memory
+    begin with its name; of a server without signatures only the run knows the tools."""
     if isinstance(symbol, McpSymbol) and not symbol.methods:
         return called.startswith(tool_name(symbol.name, ""))
     if isinstance(symbol, (ToolSymbol, McpSymbol)):
@@ -376,29 +384,29 @@ def _methods(symbol: Offering) -> Sequence[str]:
     return TOOL_METHODS if isinstance(symbol, MemorySymbol) else STORE_METHODS
 
 
-# ----------------------------------------------------------------
 # A hashmap, a ledger or a scope of one as the memory of a model: it offers tools (O-1.40, O-4.22).
-#
-# Hands on `offers_tools`.
 
 LONGEST_METHOD = max(STORE_METHODS, key=len)
 PARTS = ("key", "value")
 
 
 def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
-    """Whether the value names a store, or a scope of one by constant prefixes; the model has its tools then."""
+    """Return whether a value names a store, or a scope of one by constant prefixes; if so, set the store and the scope of the
+    model."""
     scope: list[str] = []
     at = value
     while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
         prefix = at.arguments[0].value
         if not isinstance(prefix, ast.StringLiteral):
             return False
+        # The chain is read from its end: the outermost scope comes last.
         scope.insert(0, prefix.value)
         at = at.receiver
     store = at.binding if isinstance(at, ast.PathExpr) else None
     if not isinstance(store, (HashMapSymbol, LedgerSymbol)):
         return False
     model.store, model.scope = store, scope
+    # The longest of its methods stands for all.
     check_wire_name(c, tool_name(store_name(store.name, scope), LONGEST_METHOD), value.span)
     if isinstance(store, HashMapSymbol) and store.entry is None and isinstance(store.type, Generic):
         _declare_entry(c, store, value)
@@ -406,7 +414,7 @@ def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
 
 
 def _declare_entry(c: Checker, store: HashMapSymbol, value: ast.Expr) -> None:
-    """Key and value as parameters that a model gives."""
+    """Set the entry of a hashmap: key and value as the parameters that a model gives, which need a JSON form (E4020)."""
     assert isinstance(store.type, Generic)
     entry = StructSymbol(store.name, _store_as_schema(store, value), Nominal("schema", ""), [])
     for name, type_ in zip(PARTS, store.type.arguments, strict=True):
@@ -434,10 +442,7 @@ def _store_as_schema(store: HashMapSymbol, value: ast.Expr) -> ast.Schema:
     return ast.Schema(span=span, name=name, type_parameters=[], fields=fields)
 
 
-# ----------------------------------------------------------------
 # Declarations of hashmaps and ledgers (O-5.1, O-5.12, O-5.14).
-#
-# Hands on `declare_hashmap` and `check_store`.
 
 HASHMAP_FORM = "hashmap h: HashMap<String, Int> = HashMap::new();"
 LEDGER_FORM = "ledger l: Ledger = Ledger::new();"
@@ -445,50 +450,53 @@ FORMS = {"HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_F
 
 
 def store_help(name: str) -> str:
-    """For a constructor inside a function."""
+    """Return the help for a constructor of a store inside a function."""
     local = "; a Map of this function alone is `let mut m = {};`" if name in ("HashMap", "HashMapRef") else ""
     return f"at the top of the file, outside of functions: `{FORMS[name]}`{local}"
 
 
+# Simple types that a file of a hashmap can hold.
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 
 def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:
-    """Its type, before any body uses it."""
+    """Set the type of a hashmap, before any body uses it; E2001 for another type."""
     node = symbol.declaration
     declared = written_type(c, node.type)
     if generic(declared, "HashMap") is None:
         if declared is not ERRONEOUS:
             c.report("E2001", node.type.span, f"expected `HashMap`, found `{declared}`", help=HASHMAP_FORM)
+        # Bodies that use it are not reported again.
         declared = ERRONEOUS
     symbol.type = declared
 
 
 def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
+    """Check the declaration of a hashmap or ledger: its constructor and `with_persistence`."""
     node = symbol.declaration
     if isinstance(symbol, LedgerSymbol):
         declared = written_type(c, node.type)
         if declared != LEDGER and declared is not ERRONEOUS:
             c.report("E2001", node.type.span, f"expected `Ledger`, found `{declared}`", help=LEDGER_FORM)
-        _constructor(c, node.value, "Ledger", LEDGER_FORM)
+        _check_constructor(c, node.value, "Ledger", LEDGER_FORM)
         return
-    value = _inner(node.value)
+    value = _ungrouped(node.value)
     if isinstance(value, ast.MethodCall) and value.name.text == "with_persistence":
-        _constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
-        symbol.path = _path(c, value)
-        _storable(c, node, symbol.type)
+        _check_constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
+        symbol.path = _persistence_path(c, value)
+        _check_storable(c, node, symbol.type)
     else:
-        _constructor(c, value, "HashMap", HASHMAP_FORM)
+        _check_constructor(c, value, "HashMap", HASHMAP_FORM)
 
 
-def _inner(node: ast.Expr) -> ast.Expr:
+def _ungrouped(node: ast.Expr) -> ast.Expr:
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     return node
 
 
-def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
-    node = _inner(node)
+def _check_constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
+    node = _ungrouped(node)
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr):
         binding = node.callee.binding
         if isinstance(binding, BuiltinSymbol) and binding.name in (f"{owner}::new", f"{owner}Ref::new"):
@@ -501,8 +509,9 @@ def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
     c.report("E4004", node.span, f"a {owner.lower()} begins with `{owner}::new()`", help=form)
 
 
-def _path(c: Checker, call: ast.MethodCall) -> str | None:
-    """The file: a constant String, so that tools see from outside what a program wants (O-10.21)."""
+def _persistence_path(c: Checker, call: ast.MethodCall) -> str | None:
+    """Return the path of `with_persistence`, a constant String, so that permissions can be told without a run (O-10.21); None
+    after a report."""
     if len(call.arguments) != 1 or call.arguments[0].name is not None:
         c.report(
             "E2006", call.name.span, f"`with_persistence` takes 1 argument, {len(call.arguments)} given",
@@ -510,13 +519,13 @@ def _path(c: Checker, call: ast.MethodCall) -> str | None:
         )
         return None
     value = call.arguments[0].value
-    found = at_module_level(c, value, Expected(STRING, "E2009", "parameter `path`"))
-    path = folded(c, value, "E4004") if found == STRING else FAILED
+    type_ = at_module_level(c, value, Expected(STRING, "E2009", "parameter `path`"))
+    path = folded(c, value, "E4004") if type_ == STRING else FAILED
     return path if isinstance(path, str) else None
 
 
-def _storable(c: Checker, node: ast.Store, type_: Type) -> None:
-    """A file holds what JSON can hold (O-5.12)."""
+def _check_storable(c: Checker, node: ast.Store, type_: Type) -> None:
+    """Report a hashmap with a file whose keys or values JSON cannot hold (E4004, E4020, O-5.12)."""
     entry = generic(type_, "HashMap")
     if entry is None:
         return
@@ -547,29 +556,29 @@ def _has_json_form(type_: Type) -> bool:
     return not isinstance(type_, Function)
 
 
-# ----------------------------------------------------------------
-# Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`, and `check_free_answer` for answers without a signature.
+# Mocks of tools and MCP servers (O-8.13).
 
 
 def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None:
-    """A value for every call of a method, or a closure called with its arguments (O-8.13)."""
+    """Check a mock of a tool: for each method a value, or a closure that is called with the arguments (O-8.13)."""
     methods = {method.name: method for method in tool.arguments}
     for entry in node.config:
         method = methods.get(entry.key.text)
         if isinstance(tool, McpSymbol) and not tool.methods:
             check_free_answer(c, entry.value, map_(STRING, ANY))
         elif method is None:
-            unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
+            report_unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
             c.infer(entry.value)
         else:
             _check_answer(c, entry.key.text, entry.value, method)
 
 
-def check_free_answer(c: Checker, value: ast.Expr, taken: Type) -> None:
-    """Where no signature is: a closure takes one value, of a server the arguments as a Map, of an emit the payload."""
-    found = c.infer(value, Expected(Function((taken,), ANY)) if isinstance(value, ast.Closure) else Expected())
-    if isinstance(found, Function) and len(found.parameters) != 1:
-        message = f"what answers takes 1 argument, not {len(found.parameters)}"
+def check_free_answer(c: Checker, value: ast.Expr, argument: Type) -> None:
+    """Check an answer without a signature: a closure takes one value of type `argument`, of a server the arguments as a Map,
+    of an emit the payload."""
+    actual = c.infer(value, Expected(Function((argument,), ANY)) if isinstance(value, ast.Closure) else Expected())
+    if isinstance(actual, Function) and len(actual.parameters) != 1:
+        message = f"what answers takes 1 argument, not {len(actual.parameters)}"
         c.report("E4004", value.span, message, help="write `|given| …`, or `|_| …`")
 
 
@@ -577,23 +586,23 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
     parameters = method.parameters[1:] if method.takes_self else method.parameters
     if isinstance(value, ast.Closure):
         wanted = Function(tuple(parameters), ANY)
-        found = c.infer(value, Expected(wanted))
-        if found is not ERRONEOUS and len(value.parameters) == len(parameters):
-            c.coerce(value, found, Expected(wanted, "E4004", f"`{name}`"))
-        elif found is not ERRONEOUS:
+        actual = c.infer(value, Expected(wanted))
+        if actual is not ERRONEOUS and len(value.parameters) == len(parameters):
+            c.coerce(value, actual, Expected(wanted, "E4004", f"`{name}`"))
+        elif actual is not ERRONEOUS:
             message = f"`{name}` takes {len(parameters)} arguments, the closure {len(value.parameters)}"
             names = [p.name.text for p in method.declaration.parameters[method.takes_self :]]
             c.report("E4004", value.span, message, help=f"write `|{', '.join(names)}| …`")
         return
+    # A mock may give the value itself in place of the whole Result.
     sides = generic(method.result, "Result")
-    found = c.infer(value, Expected(method.result))
-    if found is ERRONEOUS or generic(found, "Result") or not sides:
-        c.coerce(value, found, Expected(method.result, "E4004", f"`{name}`"))
+    actual = c.infer(value, Expected(method.result))
+    if actual is ERRONEOUS or generic(actual, "Result") or not sides:
+        c.coerce(value, actual, Expected(method.result, "E4004", f"`{name}`"))
     else:
-        c.coerce(value, found, Expected(sides[0], "E4004", f"`{name}`"))
+        c.coerce(value, actual, Expected(sides[0], "E4004", f"`{name}`"))
 
 
-# ----------------------------------------------------------------
 # Tests and mocks: where they stand, what they take (O-8.1 to O-8.14).
 
 # What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run
@@ -605,15 +614,16 @@ ANSWERS = ("response", "responses", "error", "messages")
 
 
 def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
-    """Notes what `@test` and `@expect_fail` say; E4070, E4071."""
-    given = dict(decorators)
+    """Set `symbol.test` to what `@test` and `@expect_fail` say; report a test of another form (E4070) and `@expect_fail` alone
+    (E4071)."""
+    by_name = dict(decorators)
     node = symbol.declaration
-    if "test" not in given:
-        if "expect_fail" in given:
+    if "test" not in by_name:
+        if "expect_fail" in by_name:
             at = next(d.span for d in node.decorators if d.name.text == "expect_fail")
             c.report("E4071", at, "`@expect_fail` stands without `@test`", help="write `@test` too")
         return
-    written = given["test"].get("cases")
+    written = by_name["test"].get("cases")
     if (node.parameters and written is None) or node.result is not None or node.type_parameters:
         what = "a result type" if node.result is not None else "type parameters" if node.type_parameters else "parameters"
         example = ", ".join("…" for _ in node.parameters)
@@ -621,15 +631,15 @@ def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
         with_cases = f"say what they are: `@test(cases: [{example}])`"
         help = with_cases if what == "parameters" else f"write `fn {symbol.name}() {{ … }}`"
         c.report("E4070", node.name.span, f"the test `{symbol.name}` has {what}", help=help)
-    description = str(given["test"].get("description", symbol.name))
-    part = given.get("expect_fail", {}).get("part")
-    symbol.test = TestInfo(description, "expect_fail" in given, None if part is None else str(part))
+    description = str(by_name["test"].get("description", symbol.name))
+    part = by_name.get("expect_fail", {}).get("part")
+    symbol.test = TestInfo(description, "expect_fail" in by_name, None if part is None else str(part))
     if isinstance(written, ast.Expr):
-        symbol.test.cases = list(_cases(c, symbol, written))
+        symbol.test.cases = list(_read_cases(c, symbol, written))
 
 
-def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tuple[str, list[ast.Expr]]]:
-    """Of each case its text and its arguments; E4009 for what is no list of them, E4070 without parameters (O-8.26)."""
+def _read_cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tuple[str, list[ast.Expr]]]:
+    """Yield of each case its text and its arguments; E4009 for what is no list of them, E4070 without parameters (O-8.26)."""
     parameters = symbol.declaration.parameters
     if not isinstance(written, ast.ArrayExpr) or not written.items:
         message = "`cases` is an array literal of at least one case"
@@ -640,41 +650,43 @@ def _cases(c: Checker, symbol: FunctionSymbol, written: ast.Expr) -> Iterator[tu
         c.report("E4070", written.span, f"the test `{symbol.name}` has cases and no parameters", help=help)
         return
     for item in written.items:
+        # A test of one parameter takes a tuple as its value.
         arguments = item.items if isinstance(item, ast.TupleExpr) and len(parameters) > 1 else [item]
         if len(arguments) != len(parameters):
-            message = f"the case has {_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
+            message = f"the case has {_count_of_values(len(arguments))}, the test `{symbol.name}` takes {len(parameters)}"
             help = "write `(" + ", ".join(parameter.name.text for parameter in parameters) + ")`"
             c.report("E4009", item.span, message, help=help)
             continue
         for parameter, type_, argument in zip(parameters, symbol.parameters, arguments, strict=True):
             at_module_level(c, argument, Expected(type_, "E2009", f"`{parameter.name.text}`"))
+            # Only to test that it is constant.
             folded(c, argument, "E4009")
-        yield _text(c, item), arguments
+        yield _text_of_case(c, item), arguments
 
 
-def _values(count: int) -> str:
+def _count_of_values(count: int) -> str:
     return "1 value" if count == 1 else f"{count} values"
 
 
-def _text(c: Checker, item: ast.Expr) -> str:
-    """As it is written, on one line."""
+def _text_of_case(c: Checker, item: ast.Expr) -> str:
+    """Return a case as it is written, on one line."""
     source = c.sources[item.span.file].text
     return " ".join(source[item.span.start : item.span.end].split())
 
 
 def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:
-    """E4073: only the test runner calls tests (O-8.4)."""
+    """Report a use of a test, which only the test runner calls (E4073, O-8.4)."""
     if symbol.is_test:
         c.report("E4073", span, f"`{symbol.name}` is a test; nothing calls it", help="move what is shared into a function")
 
 
 def answers_emits(node: ast.Mock) -> bool:
-    """Whether it stands in for the host that answers awaited emits (O-8.27)."""
+    """Return whether a mock stands in for the host that answers awaited emits (O-8.27)."""
     return isinstance(node.target, BuiltinSymbol) and node.target.name == "emit"
 
 
 def mock(c: Checker, node: ast.Mock) -> None:
-    """O-8.14: a statement of tests, for a model, an agent, a tool or the host."""
+    """Check the statement `mock`, which stands in a test for a model, an agent, a tool or the host (E4072, O-8.14)."""
     name = node.name.text
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):
@@ -682,7 +694,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
     elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)) and not answers_emits(node):
         help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool, mcp server, or `emit`"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
-    duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
+    report_duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
     if isinstance(node.target, (ToolSymbol, McpSymbol)):
         check_mock(c, node, node.target)
         return
@@ -691,8 +703,9 @@ def mock(c: Checker, node: ast.Mock) -> None:
             check_free_answer(c, entry.value, ANY)
         return
     for entry in node.config:
-        _entry(c, f"mock `{name}`", entry, fields)
+        _check_entry(c, f"mock `{name}`", entry, fields)
         check_script(c, entry.key.text, entry.value)
+    # A scripted model has one answer, or a list of them, or an error.
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
     if len(answers) > 1:
         one, other = list(answers.values())[:2]
@@ -705,25 +718,25 @@ def mock(c: Checker, node: ast.Mock) -> None:
         c.report("E4002", node.name.span, f"mock `{name}` says nothing", help=help)
 
 
-def _entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
+def _check_entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
     key = entry.key.text
     if key not in fields:
-        unknown_key(c, owner, entry.key, fields)
+        report_unknown_key(c, owner, entry.key, fields)
         c.infer(entry.value)
         return
     wanted = fields[key]
     if wanted is not None:
         c.value(entry.value, Expected(wanted, "E4004", f"`{key}`"))
         return
-    found = c.infer(entry.value, Expected(map_(STRING, ANY)) if isinstance(entry.value, ast.MapExpr) else FREE)
-    if found is not ERRONEOUS and not _may_be_scripted(found):
+    actual = c.infer(entry.value, Expected(map_(STRING, ANY)) if isinstance(entry.value, ast.MapExpr) else FREE)
+    if actual is not ERRONEOUS and not _may_be_scripted(actual):
         c.report(
-            "E4004", entry.value.span, f"`{key}` is a String or a Map, found `{found}`",
+            "E4004", entry.value.span, f"`{key}` is a String or a Map, found `{actual}`",
             help="write the text of the reply, or `{ \"text\": \"…\" }`",
         )
 
 
-def _may_be_scripted(found: Type) -> bool:
-    if isinstance(found, Generic):
-        return found.name == "Map"
-    return found in (STRING, ANY)
+def _may_be_scripted(type_: Type) -> bool:
+    if isinstance(type_, Generic):
+        return type_.name == "Map"
+    return type_ in (STRING, ANY)

@@ -1,6 +1,8 @@
 """Types as written, to types as values (L-3.1).
 
-Hands on `written_type`. Must not know: expressions. Aliases and nominal symbols are filled by `declarations`.
+Hands on `written_type` (the type that a type expression means), `require_bounds`, `parts_in` (the fields of a struct in a value
+of this type) and `Instance` (one use of a generic declaration, whose type arguments are found step by step). The types of
+declared structs and enums are filled by `declarations`; how two types relate is in `relations`.
 """
 
 from __future__ import annotations
@@ -26,53 +28,52 @@ from ..symbols import (
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, INT, NEVER, NIL, OPEN, STRING, Generic, Nominal, Simple, Type, Union
 from .arguments import Matched, hints_of, infer_arguments
-from .context import Checker, Expected, WaitingBounds
 from .relations import ERRONEOUS, close, implements, is_complete, nilable, replaced_in
-from .signatures import Bindings, Formal, opened, substitute, unify
+from .signatures import Bindings, Formal, open_parameters, substitute, unify
+from .state import Checker, Expected, PendingBounds
 
-# ----------------------------------------------------------------
-# Bounds of type parameters against type arguments (L-3.9.3): E2026.
-#
-# Hands on `require_bounds`, `settle_bounds`.
+# Bounds of type parameters against type arguments (L-3.9.3).
 
 
 def require_bounds(
-    c: Checker, owner: str, parameters: Sequence[TypeParameterSymbol], found: Sequence[Type], span: Span
+    c: Checker, owner: str, parameters: Sequence[TypeParameterSymbol], arguments: Sequence[Type], span: Span
 ) -> None:
-    """E2026 for each type argument that does not implement what its parameter asks for. While types are declared the question
-    waits until all impls are known."""
-    if c.waiting_bounds is not None:
-        c.waiting_bounds.append(WaitingBounds(owner, parameters, found, span))
+    """Report each type argument that does not implement what its parameter asks for (E2026). While types are declared the
+    check is put off until all impls are known (`check_pending_bounds`). `owner` is the generic declaration, for the message."""
+    if c.pending_bounds is not None:
+        c.pending_bounds.append(PendingBounds(owner, parameters, arguments, span))
         return
-    pairs = [(own(p), type_) for p, type_ in zip(parameters, found, strict=False)]
+    pairs = [(nominal_of(p), type_) for p, type_ in zip(parameters, arguments, strict=False)]
     bindings = {parameter.unique_name: type_ for parameter, type_ in pairs}
     for parameter, type_ in pairs:
         for bound in parameter.facts.bounds:
             wanted = replaced_in(bound, bindings)
+            # An open type is checked where it is bound.
             if type_ not in (ANY, NEVER) and is_complete(type_) and not implements(type_, wanted):
                 message = f"`{type_}` does not implement `{wanted}`, which `{parameter}` of `{owner}` asks for"
-                c.report("E2026", span, message, help=_help(type_, wanted))
+                c.report("E2026", span, message, help=_bound_help(type_, wanted))
 
 
-def settle_bounds(c: Checker) -> None:
-    waiting, c.waiting_bounds = c.waiting_bounds or [], None
-    for one in waiting:
-        require_bounds(c, one.owner, one.parameters, one.found, one.span)
+def check_pending_bounds(c: Checker) -> None:
+    """Check the bounds that were put off; from now on `require_bounds` reports at once."""
+    pending, c.pending_bounds = c.pending_bounds or [], None
+    for use in pending:
+        require_bounds(c, use.owner, use.parameters, use.arguments, use.span)
 
 
-def own(parameter: TypeParameterSymbol) -> Nominal:
-    """What a type parameter is inside its declaration."""
+def nominal_of(parameter: TypeParameterSymbol) -> Nominal:
+    """Return the type that a type parameter is inside its declaration."""
     assert isinstance(parameter.type, Nominal)
     return parameter.type
 
 
-def _help(found: Type, bound: Nominal) -> str:
-    if isinstance(found, Nominal) and found.kind == "parameter":
-        return f"declare `<{found}: {bound}>`"
-    return f"write `impl {bound} for {found} {{ … }}`"
+def _bound_help(type_: Type, bound: Nominal) -> str:
+    if isinstance(type_, Nominal) and type_.kind == "parameter":
+        return f"declare `<{type_}: {bound}>`"
+    return f"write `impl {bound} for {type_} {{ … }}`"
 
 
-# ----------------------------------------------------------------
+# Written types.
 
 RECORDS = {
     t.name: t
@@ -90,6 +91,7 @@ SPELLINGS: dict[str, Type] = {
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
+    """Return the type that a type expression means; ERRONEOUS after a report."""
     return c.bounded(c.nesting.call(_written_type, c, node), node.span)
 
 
@@ -125,7 +127,7 @@ def _union(c: Checker, node: ast.UnionType) -> Type:
 
 
 def _union_help(node: ast.UnionType, written: Type) -> str:
-    """`String | None` and `Int | String`."""
+    """Return the help for `String | None` and `Int | String`, which are unions of types elsewhere."""
     names = [member.path[0].text for member in node.members if isinstance(member, ast.NamedType) and len(member.path) == 1]
     if any(name in ("None", "null", "nil", "undefined", "Nil") for name in names):
         return f"write `{written}?` for a value or nil"
@@ -138,7 +140,7 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
         return _memory_of(c, node, node.arguments)
     arguments = [written_type(c, argument) for argument in node.arguments or ()]
     if node.path[0].text == "Self" and len(node.path) == 1 and c.self_type is not None:
-        return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
+        return c.self_type if _check_count(c, node, "Self", 0, arguments) else ERRONEOUS
     match node.binding:
         case None:
             return ERRONEOUS
@@ -147,9 +149,9 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
         case BuiltinSymbol(name=name):
             return _builtin(c, node, name, arguments)
         case ErrorFamilySymbol(name=name):
-            return types.error(name) if _counted(c, node, name, 0, arguments) else ERRONEOUS
+            return types.error(name) if _check_count(c, node, name, 0, arguments) else ERRONEOUS
         case TypeParameterSymbol():
-            return node.binding.type if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
+            return node.binding.type if _check_count(c, node, node.binding.name, 0, arguments) else ERRONEOUS
         case ContextSymbol(name=name):
             help = f"a memory with its slots is a `Memory<{name}>`"
             return c.report("E1002", node.span, f"the context `{name}` is no type of values", help=help)
@@ -157,10 +159,10 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return _alias(c, node, node.binding, arguments)
         case StructSymbol() | EnumSymbol() | TraitSymbol():
             symbol = node.binding
-            if not _counted(c, node, symbol.name, len(symbol.type_parameters), arguments):
+            if not _check_count(c, node, symbol.name, len(symbol.type_parameters), arguments):
                 return ERRONEOUS
             require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
-            return _of(symbol.type, arguments)
+            return _with_arguments(symbol.type, arguments)
     return ERRONEOUS
 
 
@@ -171,58 +173,60 @@ def _memory_of(c: Checker, node: ast.NamedType, arguments: list[ast.TypeExpr]) -
         return c.report("E2028", node.span, f"`Memory` takes 1 type argument, {len(arguments)} given", help="write `Memory<C>`")
     if isinstance(context, ContextSymbol):
         return types.memory_of(context.type)
-    found = written_type(c, arguments[0])
-    if found is ERRONEOUS:
-        return found
+    type_ = written_type(c, arguments[0])
+    if type_ is ERRONEOUS:
+        return type_
     help = "declare `context C { … }` and write `Memory<C>`, or `Memory`"
-    return c.report("E4508", arguments[0].span, f"`{found}` is no context", help=help)
+    return c.report("E4508", arguments[0].span, f"`{type_}` is no context", help=help)
 
 
-def _of(type_: Type, arguments: list[Type]) -> Type:
+def _with_arguments(type_: Type, arguments: list[Type]) -> Type:
     return type_.of(tuple(arguments)) if isinstance(type_, types.Nominal) and arguments else type_
 
 
 def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list[Type]) -> Type:
     names = [parameter.name for parameter in symbol.type_parameters]
-    if not _counted(c, node, symbol.name, len(names), arguments):
+    if not _check_count(c, node, symbol.name, len(names), arguments):
         return ERRONEOUS
     require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
-    found = alias_type(c, symbol)
-    return substitute(opened(found, names), dict(zip(names, arguments, strict=True))) if names else found
+    target = alias_type(c, symbol)
+    # The alias is a template: its type parameters are opened, then replaced by the arguments.
+    return substitute(open_parameters(target, names), dict(zip(names, arguments, strict=True))) if names else target
 
 
 def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
-    """The type behind an alias; a circle of aliases is E2040 (L-3.1.15)."""
+    """Return the type behind an alias, resolved once; a circle of aliases is reported (E2040, L-3.1.15)."""
+    # An alias that is entered without type is being resolved further up: a circle.
     if symbol in c.aliases:
-        found = c.aliases[symbol]
-        if found is None:
+        type_ = c.aliases[symbol]
+        if type_ is None:
             name = symbol.declaration.name
             circle = " -> ".join([*(a.name for a, t in c.aliases.items() if t is None), symbol.name])
             return c.report("E2040", name.span, f"circular type `{circle}`", help="break it with a struct")
-        return found
+        return type_
     c.aliases[symbol] = None
     symbol.type = c.aliases[symbol] = written_type(c, symbol.declaration.target)
     return symbol.type
 
 
-def _counted(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments: list[Type]) -> bool:
-    """The number of type arguments must be the declared one (L-3.1.22)."""
+def _check_count(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments: list[Type]) -> bool:
+    """Return whether there are as many type arguments as declared; E2028 else (L-3.1.22)."""
     if len(arguments) == wanted:
         return True
     plural = "" if wanted == 1 else "s"
     message = f"`{name}` takes {wanted} type argument{plural}, {len(arguments)} given"
-    c.report("E2028", node.span, message, help=_counted_help(name))
+    c.report("E2028", node.span, message, help=_count_help(name))
     return False
 
 
-def _counted_help(name: str) -> str | None:
+def _count_help(name: str) -> str | None:
     written = {"Array": "Array<T>", "Map": "Map<K, V>", "Option": "Option<T>", "Result": "Result<T, E>"}.get(name)
     return f"write `{written}`" if written else None
 
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
     wanted = TYPES.get(name, LIBRARY_TYPES.get(name))
-    if wanted is None or not _counted(c, node, name, wanted, arguments):
+    if wanted is None or not _check_count(c, node, name, wanted, arguments):
         return ERRONEOUS
     if name in SPELLINGS:
         return SPELLINGS[name]
@@ -234,25 +238,25 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
 
 
 def usable_key(type_: Type) -> bool:
+    """Return whether values of a type may be keys of a Map: String, Int, Bool, Bytes, a string union or Any (L-3.1.5)."""
     return type_ in (STRING, INT, BOOL, BYTES, ANY) or isinstance(type_, (Union, types.Open))
 
 
 def check_key_type(c: Checker, node: ast.Node, type_: Type) -> None:
-    """Keys are String, Int, Bool, Bytes, a string union or Any (L-3.1.5)."""
+    """Report a type whose values cannot be keys (E2019)."""
     if not usable_key(type_):
         c.report("E2019", node.span, f"`{type_}` cannot be a key", help="use String, Int or Bool")
 
 
-# ----------------------------------------------------------------
 # Generic declarations: what their parts are for given type arguments, and type arguments found at calls (L-3.2.6, L-3.9).
-#
-# Hands on `parts_in`, `shape_in`, `Instance`, `written_arguments`.
 
+# Of each field or part: name, type, default, and whether it may be left out without one.
 Parts = list[tuple[str, Type, ast.Expr | None, bool]]
 
 
 def shape_in(c: Checker, own: Type, type_: Type) -> Type:
-    """A declared generic type as it can occur in a value of `type_`: with the same type arguments, or with Any for each."""
+    """Return a declared generic type as it can occur in a value of `type_`: with the same type arguments, or with Any for
+    each."""
     if not isinstance(own, Nominal) or not own.arguments:
         return own
     if isinstance(type_, Nominal) and type_.bare == own.bare:
@@ -261,7 +265,7 @@ def shape_in(c: Checker, own: Type, type_: Type) -> Type:
 
 
 def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:
-    """Fields of a struct or payload of a variant, in a value of this type."""
+    """Return the fields of a struct or the payload of a variant as they are in a value of `type_`."""
     declared = symbol.enum if isinstance(symbol, VariantSymbol) else symbol
     names = [parameter.name for parameter in declared.type_parameters]
     if not names:
@@ -270,13 +274,14 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
     assert isinstance(shape, Nominal)
     bindings = dict(zip(names, shape.arguments, strict=True))
     return [
-        (name, substitute(opened(part, names), bindings), default, left_out)
+        (name, substitute(open_parameters(part, names), bindings), default, left_out)
         for name, part, default, left_out in symbol.fields
     ]
 
 
 class Instance:
-    """One use of something generic: the type arguments found so far."""
+    """One use of something generic: a call, a literal, a function value. `bindings` are the type arguments known so far;
+    `hints` what the surroundings would like them to be, used for those that no argument binds."""
 
     __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints")
 
@@ -289,91 +294,99 @@ class Instance:
         self.hints: Bindings = {}
 
     def open(self, type_: Type) -> Type:
-        return opened(type_, self.names)
+        """Return a type of the declaration with its type parameters to be bound."""
+        return open_parameters(type_, self.names)
 
-    def explicit(self, names: Sequence[str], given: Sequence[Type], span: Span) -> None:
-        """Written type arguments give all of them (E2028)."""
-        if len(given) != len(names):
+    def explicit(self, names: Sequence[str], arguments: Sequence[Type], span: Span) -> None:
+        """Bind the type parameters `names` to the type arguments that are written; all or none must be (E2028)."""
+        if len(arguments) != len(names):
             plural = "" if len(names) == 1 else "s"
             self.checker.report(
-                "E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(given)} given",
+                "E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(arguments)} given",
                 help=f"write `{self.name}<{', '.join(names)}>`",
             )
+            # Bound all the same, so that nothing more is reported about them.
             self.bindings.update(dict.fromkeys(names, ERRONEOUS))
             return
-        self.bindings.update(zip(names, given, strict=True))
+        self.bindings.update(zip(names, arguments, strict=True))
 
     def expect(self, result: Type, expected: Expected) -> None:
-        """What the surroundings say about the result."""
+        """Take hints from what the surroundings expect of the result."""
         self.hints = hints_of(self.open(result), expected)
 
-    def meet(self, formal: Type, found: Type) -> None:
-        unify(self.open(formal), found, self.bindings)
+    def meet(self, formal: Type, actual: Type) -> None:
+        """Bind type parameters by comparing a type of the declaration with the type of a value."""
+        unify(self.open(formal), actual, self.bindings)
 
-    def meet_hinted(self, formal: Type, found: Type) -> None:
-        """The same where what is expected is preferred if the found type converts to it."""
-        unify(self.open(formal), found, self.bindings, self.hints)
+    def meet_hinted(self, formal: Type, actual: Type) -> None:
+        """Bind as `meet`, where a hint is preferred if the actual type converts to it."""
+        unify(self.open(formal), actual, self.bindings, self.hints)
 
     def arguments(self, formals: Sequence[Formal], matched: Matched) -> None:
-        """Types the given arguments and converts them; defaults say nothing about type arguments."""
-        given = [
+        """Type the written arguments and convert them, binding type parameters; defaults say nothing about type arguments."""
+        pairs = [
             (Formal(formal.name, self.open(formal.type), True), value)
             for formal, value in zip(formals, matched.values, strict=True)
             if value is not None
         ]
-        values: list[ast.Expr | None] = [value for _, value in given]
+        values: list[ast.Expr | None] = [value for _, value in pairs]
         infer_arguments(
-            self.checker, [formal for formal, _ in given], Matched(values, list(range(len(values)))), self.bindings, self.hints
+            self.checker, [formal for formal, _ in pairs], Matched(values, list(range(len(values)))), self.bindings, self.hints
         )
-        self.settle()
+        self.use_hints()
 
-    def settle(self) -> None:
+    def use_hints(self) -> None:
+        """Bind what is still unbound to its hint, if that is a complete type."""
         for name, hint in self.hints.items():
             if is_complete(hint):
                 self.bindings.setdefault(name, hint)
 
     def require_all(self, span: Span, help: str) -> None:
-        """E2029 for what stays open."""
+        """Report each type parameter that is still unbound (E2029)."""
         for name in self.names:
             if name not in self.bindings:
                 self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)
+                # Bound all the same: one report is enough.
                 self.bindings[name] = ERRONEOUS
 
     def require_bounds(self, span: Span) -> None:
-        """E2026 for what was found."""
-        found = [self.bindings.get(name, ANY) for name in self.names]
-        require_bounds(self.checker, self.name, self.parameters, found, span)
+        """Report each type argument that does not meet its bounds (E2026)."""
+        arguments = [self.bindings.get(name, ANY) for name in self.names]
+        require_bounds(self.checker, self.name, self.parameters, arguments, span)
 
     def hinted(self, type_: Type) -> Type:
-        """A type of the declaration with what was found or is expected so far."""
+        """Return a type of the declaration with what is bound or hinted so far."""
         return substitute(self.open(type_), {**self.hints, **self.bindings})
 
     def type(self, type_: Type) -> Type:
-        """A type of the declaration with what was found; the rest is open."""
+        """Return a type of the declaration with what is bound so far; the rest is open."""
         return substitute(self.open(type_), self.bindings)
 
     def closed(self, type_: Type) -> Type:
+        """Return a type of the declaration with what is bound so far; the rest is Any."""
         return close(self.type(type_))
 
     @property
     def is_open(self) -> bool:
+        """Return whether a type parameter has no type yet."""
         return any(self.bindings.get(name, OPEN) == OPEN for name in self.names)
 
 
 def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, instance: Instance) -> None:
-    """`f<Int>` gives the type arguments of the function, `T<Int>::f` those of its type."""
+    """Bind the type arguments that are written at a path: `f<Int>` gives those of the function, `T<Int>::f` those of its type."""
     if node.type_arguments is None:
         return
-    given = [written_type(c, argument) for argument in node.type_arguments]
+    arguments = [written_type(c, argument) for argument in node.type_arguments]
     if node.member is None or symbol.owner is None:
-        instance.explicit([parameter.name for parameter in symbol.type_parameters], given, node.span)
+        instance.explicit([parameter.name for parameter in symbol.type_parameters], arguments, node.span)
         return
     target = symbol.owner.target
     if isinstance(symbol.owner, TraitSymbol):
         return  # a default: the type it is called for is that of the impl
     wanted = target.arguments if isinstance(target, (Nominal, Generic)) else ()
-    if len(given) != len(wanted):
-        instance.explicit(["_"] * len(wanted), given, node.span)
+    if len(arguments) != len(wanted):
+        # Only to report the number: the names of the target's arguments mean nothing to a reader.
+        instance.explicit(["_"] * len(wanted), arguments, node.span)
         return
-    for formal, type_ in zip(wanted, given, strict=True):
+    for formal, type_ in zip(wanted, arguments, strict=True):
         instance.meet(formal, type_)

@@ -1,4 +1,9 @@
-"""Items: which names a module or block declares, and the names inside each: functions, impls, traits, tools, pipelines."""
+"""Items: which names a module or block declares, and the names inside each: functions, impls, traits, tools, pipelines.
+
+Hands on `declare_items`, `declare_impls`, `predeclare` and `visit_items` to `program`, which calls them in that order for every
+module, and to `expressions` for items in blocks. Symbols are made with empty types; the checker fills them. A new kind of item is
+a case of `_symbol` and one of `_visit_item`.
+"""
 
 from __future__ import annotations
 
@@ -37,38 +42,38 @@ from ..symbols import (
 from ..syntax import ast
 from ..syntax.parse import parse
 from ..types import ANY, NIL, Nominal
+from .memories import declare_clauses, visit_memory_chain
 from .modules import declare_imports, declare_module
 from .names import find_item, walk
-from .paths import resolve_path
-from .patterns import bind_pattern, clauses, memory_chain, visit_field
+from .paths import resolve_path, visit_field
+from .patterns import bind_pattern
 from .state import ErroneousSymbol, Resolver
 
-# ----------------------------------------------------------------
 # Functions and closures: parameters, defaults, bodies, captures (L-5.9).
 
 
 def function(r: Resolver, node: ast.Function) -> None:
-    """A declared function sees no locals of functions around it (L-2.4.5)."""
+    """Resolve a declared function, which sees no locals of functions around it (L-2.4.5)."""
     outer, r.body_name = r.body_name, node.name.text
     with r.body(None) as scope:
         node.scope = scope
-        found = type_parameters(r, node.type_parameters)
+        symbols = type_parameters(r, node.type_parameters)
         if isinstance(node.symbol, FunctionSymbol):
-            node.symbol.type_parameters = found
+            node.symbol.type_parameters = symbols
         parameters(r, node.parameters)
         r.visit(node.result)
-        clauses(r, node)
+        declare_clauses(r, node)
         r.visit(node.body)
     r.body_name = outer
 
 
 def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:
-    """Declares the type parameters of an item in its scope, then resolves their bounds."""
-    found: dict[str, TypeParameterSymbol] = {}
+    """Declare the type parameters of an item in the present scope, then resolve their bounds, which may name any of them."""
+    symbols: dict[str, TypeParameterSymbol] = {}
     for node in declared:
         name = node.name.text
-        if name in found:
-            first = found[name].declaration.name.span
+        if name in symbols:
+            first = symbols[name].declaration.name.span
             r.report("E1003", node.name.span, f"duplicate type parameter `{name}`", first=first, help="rename one of them")
             continue
         if not name[:1].isupper():
@@ -76,15 +81,16 @@ def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[Type
                 "E1014", node.name.span, f"the type name `{name}` begins with a lower-case letter",
                 help=f"write `{name[:1].upper()}{name[1:]}`",
             )
-        found[name] = TypeParameterSymbol(name, node, Nominal("parameter", name, key=r.parameter_key(name)))
-        r.scope.names[name] = found[name]
+        symbols[name] = TypeParameterSymbol(name, node, Nominal("parameter", name, key=r.parameter_key(name)))
+        r.scope.names[name] = symbols[name]
     for node in declared:
         for bound in node.bounds:
             r.visit(bound)
-    return list(found.values())
+    return list(symbols.values())
 
 
 def closure(r: Resolver, node: ast.Closure) -> None:
+    """Resolve a closure: a function body that sees the locals around it (L-5.9)."""
     with r.body(r.function) as scope:
         node.scope = scope
         parameters(r, node.parameters)
@@ -93,7 +99,7 @@ def closure(r: Resolver, node: ast.Closure) -> None:
 
 
 def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
-    """Each default sees the parameters before it (L-5.9.1)."""
+    """Declare parameters as locals; each default sees the parameters before it (L-5.9.1). E1003 for a name that stands twice."""
     seen: dict[str, ast.Parameter] = {}
     for parameter in declared:
         r.visit(parameter.type)
@@ -112,14 +118,12 @@ def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
             parameter.binding = r.declare(name, parameter, parameter.mutable and parameter.is_self)
 
 
-# ----------------------------------------------------------------
-# `tool T impl X { … }`: an impl of X for T whose methods call the tool methods of the same names (O-4.5).
-#
-# Hands on `trait_impl`. The host runs tool methods with the state, so what stands behind a trait is a call of them.
+# `tool T impl X { … }`: an impl of X for T whose methods call the tool methods of the same names (O-4.5). The host runs tool
+# methods with the state, so what stands behind a trait is a call of them.
 
 
 def trait_impl(r: Resolver, item: ast.Tool) -> ast.Impl:
-    """Methods that the trait does not name, or that are private, are not in it."""
+    """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names."""
     assert item.trait is not None
     trait = find_item(r, item.trait)
     promised = trait.methods if isinstance(trait, TraitSymbol) else {}
@@ -137,33 +141,31 @@ def _named(name: ast.Ident) -> ast.NamedType:
 
 
 def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: bool) -> ast.Function:
-    """`fn m(self, a: A) -> R { T::m(a) }`"""
+    """Return `fn m(self, a: A) -> R { T::m(a) }`. Types and defaults are copied: annotations of one tree may not be of
+    another."""
     span = method.name.span
-    given = [
+    others = [
         ast.Parameter(span=p.span, name=p.name, type=deepcopy(p.type), default=deepcopy(p.default))
         for p in method.parameters
         if not p.is_self
     ]
     own = ast.Parameter(span=span, name=ast.Ident(span=span, text="self"), type=None, is_self=True, mutable=mutable)
-    arguments = [ast.Argument(span=span, name=None, value=ast.PathExpr(span=span, segments=[p.name])) for p in given]
+    arguments = [ast.Argument(span=span, name=None, value=ast.PathExpr(span=span, segments=[p.name])) for p in others]
     call = ast.Call(span=span, callee=ast.PathExpr(span=span, segments=[item.name, method.name]), arguments=arguments)
     return ast.Function(
         span=method.span, name=method.name, is_async=False, type_parameters=[],
-        parameters=[*([own] if takes_self else []), *given], result=deepcopy(method.result), clauses=[],
+        parameters=[*([own] if takes_self else []), *others], result=deepcopy(method.result), clauses=[],
         body=ast.Block(span=span, statements=[], result=call),
     )  # fmt: skip
 
 
-# ----------------------------------------------------------------
 # Impls: which type each belongs to, its methods as symbols, `Self` inside (L-3.10, L-3.1.17).
-#
-# Hands on `declare_impls` and `visit_impl`.
 
-LONGEST_ALIAS_CHAIN = 64
+LONGEST_ALIAS_CHAIN = 64  # a circle of aliases ends here; the checker reports it (E2040)
 
 
 def declare_impls(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Methods become members of their types before any body is resolved, so that order does not matter."""
+    """Make the methods of impls members of their types, before any body is resolved, so that order does not matter."""
     for item in items:
         if isinstance(item, ast.Impl) and not isinstance(item.symbol, ErroneousSymbol):
             _declare_impl(r, item)
@@ -186,15 +188,17 @@ def _declare_impl(r: Resolver, item: ast.Impl) -> None:
         symbol.home = r.at
         impl.methods.append(symbol)
         r.module.add(symbol, node.name.span)
+        # Methods of traits are no members of the type: paths reach them by `trait_item`.
         if head is not None and item.trait is None:
             r.module.members.setdefault(head, {}).setdefault(symbol.name, []).append(symbol)
 
 
 def _head(r: Resolver, target: ast.TypeExpr) -> Symbol | None:
-    """What the target names; aliases are followed."""
+    """Return what the target of an impl names, aliases followed; None for types that are no names."""
     for _ in range(LONGEST_ALIAS_CHAIN):
         if not isinstance(target, ast.NamedType):
             return None
+        # A single name is looked up as an item, a path through its modules.
         symbol = find_item(r, target.path[0]) if len(target.path) == 1 else walk(r, target.path).symbol
         if not isinstance(symbol, AliasSymbol):
             return symbol
@@ -203,6 +207,7 @@ def _head(r: Resolver, target: ast.TypeExpr) -> Symbol | None:
 
 
 def visit_impl(r: Resolver, item: ast.Impl) -> None:
+    """Resolve the names in an impl; inside, `Self` is the type, or the impl where the target is a model or a tool."""
     if not isinstance(item.symbol, ImplSymbol):
         return
     with r.block() as scope:
@@ -217,14 +222,14 @@ def visit_impl(r: Resolver, item: ast.Impl) -> None:
             function(r, method)
 
 
-# ----------------------------------------------------------------
 # Pipelines: each stage becomes a function of its own (O-6.17, O-6.18).
 
 NO_INPUT = "input"  # the parameter of an expression stage for an input that the pipeline gives no name
 
 
 def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
-    """Runs in a scope of the item."""
+    """Resolve a pipeline in the present scope and make the symbol of each stage, in order: an expression stage sees the ones
+    before."""
     symbol = node.symbol
     assert isinstance(symbol, PipelineSymbol)
     if node.parameter is not None:
@@ -233,6 +238,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     r.visit(node.result)
     seen: dict[str, ast.Stage] = {}
     for stage in node.stages:
+        # Each stage is a parameter of the expression stages behind it, which an image limits.
         if len(symbol.stages) >= DEFAULT.parameters:
             message = f"pipeline `{node.name.text}` has more than {DEFAULT.parameters} stages"
             r.report("E0114", stage.name.span, message, help="split it: a stage can run another pipeline")
@@ -248,6 +254,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
                 r.visit(argument.value)
         _stage(r, symbol, stage)
         seen.setdefault(name, stage)
+        # For the help about names of earlier stages, which only expression stages see.
         r.stages.append(name)
     r.stages = []
 
@@ -272,16 +279,17 @@ def _body(stage: ast.Stage) -> ast.Block:
 
 
 def _seen_by_expression(pipeline: PipelineSymbol) -> list[ast.Parameter]:
-    """The input, then what each earlier stage gave."""
-    given = pipeline.declaration.parameter
+    """Return the parameters of an expression stage: the input, then one for each earlier stage."""
+    input_ = pipeline.declaration.parameter
     span = pipeline.declaration.name.span
-    names = [given.name if given is not None else ast.Ident(span=span, text=NO_INPUT)]
+    names = [input_.name if input_ is not None else ast.Ident(span=span, text=NO_INPUT)]
     names += [stage.stage.name for stage in pipeline.stages]
     return [ast.Parameter(span=name.span, name=name, type=None) for name in names]
 
 
 def _expression_stage(r: Resolver, declaration: ast.Function) -> None:
-    """Its parameters are no variables that somebody wrote there: none of them has to be used."""
+    """Resolve an expression stage. Its parameters were not written there, so they are no locals of the module: W0001 skips
+    them."""
     with r.body(None) as scope:
         declaration.scope = scope
         for parameter in declaration.parameters:
@@ -292,14 +300,12 @@ def _expression_stage(r: Resolver, declaration: ast.Function) -> None:
         r.visit(declaration.body)
 
 
-# ----------------------------------------------------------------
-# Tools: a tool is a struct of its state fields with an impl of its methods (O-4.1 to O-4.6).
-#
-# Hands on `tool_symbol`, `visit_tool`, and the same of MCP servers.
+# Tools: a tool is a struct of its state fields with an impl of its methods (O-4.1 to O-4.6). MCP servers are alike, without
+# bodies.
 
 
 def tool_symbol(r: Resolver, item: ast.Tool) -> ToolSymbol:
-    """The symbol of a tool, its state and its methods declared; only the tool itself has a name that others see."""
+    """Return the symbol of a tool; its state and methods are declared too, but only the tool has a name that others see."""
     name = item.name.text
     fields = [ast.Field(span=f.span, name=f.name, type=f.type, default=f.default, doc=f.doc) for f in item.fields]
     struct = ast.Struct(span=item.span, name=item.name, type_parameters=[], fields=fields)
@@ -315,13 +321,14 @@ def tool_symbol(r: Resolver, item: ast.Tool) -> ToolSymbol:
         method = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl, tool, home=r.at)
         impl.methods.append(method)
         r.module.add(method, node.name.span)
+        # Both `T::m` and `Self::m` name the method.
         for owner in (tool, state):
             r.module.members.setdefault(owner, {}).setdefault(method.name, []).append(method)
     return tool
 
 
 def visit_tool(r: Resolver, item: ast.Tool) -> None:
-    """Names in fields, values and methods; `Self` is the state."""
+    """Resolve the names in a tool; inside its methods `Self` is the state."""
     assert isinstance(item.symbol, ToolSymbol)
     with r.body(None):
         for entry in item.entries:
@@ -336,7 +343,7 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
 
 
 def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
-    """The symbol of an MCP server with those of its signatures, which have no bodies."""
+    """Return the symbol of an MCP server with those of its signatures; E1003 for one that stands twice."""
     server = McpSymbol(item.name.text, item, home=r.at)
     target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
     methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])
@@ -354,7 +361,7 @@ def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
 
 
 def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
-    """Names in fields, parameters and results."""
+    """Resolve the names in an MCP server: fields, parameters and results."""
     with r.body(None):
         for entry in item.entries:
             visit_field(r, entry.key.text, entry.value)
@@ -365,18 +372,16 @@ def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
                 parameter.binding.read = True  # parameters of a signature may go unused (L-4.7.1)
 
 
-# ----------------------------------------------------------------
 # Traits: their methods as symbols, `Self` inside, the predeclared trait `From` (L-3.10, L-3.1.17).
-#
-# Hands on `trait_symbol`, `visit_trait`, `predeclare`.
 
 PRELUDE = "trait From<A> { fn from(a: A) -> Self; }"
 
 
 def trait_symbol(r: Resolver, item: ast.Trait) -> TraitSymbol:
+    """Return the symbol of a trait with those of its methods; E2030 for two of one name."""
     name = item.name
-    written = ast.TypeParameter(span=name.span, name=ast.Ident(span=name.span, text="Self"), bounds=[])
-    own = TypeParameterSymbol("Self", written, Nominal("parameter", "Self", key=r.parameter_key("Self")))
+    self_declaration = ast.TypeParameter(span=name.span, name=ast.Ident(span=name.span, text="Self"), bounds=[])
+    own = TypeParameterSymbol("Self", self_declaration, Nominal("parameter", "Self", key=r.parameter_key("Self")))
     symbol = TraitSymbol(name.text, item, Nominal("trait", name.text, key=r.type_key(name.text)), own)
     r.module.traits.append(symbol)
     for node in item.methods:
@@ -393,6 +398,7 @@ def trait_symbol(r: Resolver, item: ast.Trait) -> TraitSymbol:
 
 
 def visit_trait(r: Resolver, item: ast.Trait) -> None:
+    """Resolve the names in a trait; inside, `Self` is a type parameter."""
     symbol = item.symbol
     if not isinstance(symbol, TraitSymbol):
         return
@@ -412,7 +418,7 @@ def _prelude_source() -> Source:
 
 
 def predeclare(r: Resolver) -> None:
-    """`From` stands in the outermost scope (L-3.10.5)."""
+    """Declare the trait `From` in the outermost scope (L-3.10.5)."""
     source = _prelude_source()
     for item in parse(source, Diagnostics()).items:
         assert isinstance(item, ast.Trait)
@@ -420,22 +426,20 @@ def predeclare(r: Resolver) -> None:
             item.symbol = r.outermost.names[item.name.text] = trait_symbol(r, item)
             visit_trait(r, item)
         for method in item.symbol.methods.values():
-            method.home = None
+            method.home = None  # of no module: visible everywhere
 
 
-# ----------------------------------------------------------------
-# Items: which names a module or block declares, and the names inside each item.
-#
-# All names of a scope are declared before any body is resolved, so that order does not matter (L-5.4.2).
+# Items: which names a module or block declares, and the names inside each item. All names of a scope are declared before any body
+# is resolved, so that order does not matter (L-5.4.2).
 
-# Items on which no decorator may stand, by their keyword.
+# Items on which no decorator may stand, with their keyword.
 UNDECORATED: dict[type[ast.Item], str] = {
     ast.Use: "use", ast.Module: "mod", ast.Impl: "impl", ast.Const: "const", ast.TypeAlias: "type",
 }  # fmt: skip
 
 
 def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Gives every item of one scope its symbol."""
+    """Give every item of one scope its symbol and its name in the scope; E1003 for a name that stands twice."""
     places: dict[str, Span] = {}
     for item in items:
         if not isinstance(item, ast.InitStatement):
@@ -444,6 +448,7 @@ def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 
 def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     if isinstance(item, ast.ErrorItem):
+        # What the parser could not read may have declared any name: names that are not found stay unreported.
         r.scope.open = True
         return
     if item.decorators and type(item) in UNDECORATED:
@@ -462,6 +467,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
             "E1003", name.span, f"`{name.text}` is defined twice", help="rename one of them", first=places[name.text]
         )
         return
+    # Only of this scope: a name may hide one of an outer scope.
     places[name.text] = name.span
     _check_capital(r, item, name)
     if isinstance(item, ast.Module):
@@ -526,17 +532,20 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
 
 
 def _model_symbol(item: ast.Config, name: str) -> ModelSymbol:
-    """Of one written as an agent too, whose `model` is the `base` (O-1.260)."""
+    """Return the symbol of a model; of one that is written as an agent, `model` is the `base` (O-1.260)."""
     for entry in item.entries if item.kind == "agent" else ():
         if entry.key.text == "model":
+            # Rewritten in the tree, so that nothing behind the resolver knows the other spelling.
             entry.key = ast.Ident(span=entry.key.span, text="base")
     return ModelSymbol(name, item, "", {})
 
 
 def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
+    """Return the symbol of an enum with those of its variants; a variant that stands twice is reported and left out (E1003)."""
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
     for variant in item.variants:
+        # A variant that stands twice has the index of the first, and no member of its own.
         index = symbol.variants.index(variant.name.text)
         if index == len(symbol.members):
             form = "tuple" if variant.items is not None else "unit" if variant.fields is None else "struct"
@@ -558,14 +567,14 @@ def _variants(r: Resolver, item: ast.Enum) -> list[str]:
 
 
 def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Resolves the names inside the items of one scope."""
+    """Resolve the names inside the items of one scope; modules have their own turn."""
     for item in items:
         if isinstance(item, ast.InitStatement):
             with r.body(None):
                 r.visit(item.call)
             r.module.inits.append((r.at, item))
         elif isinstance(item, (ast.Use, ast.Module)):
-            continue  # modules have their own turn
+            continue
         elif isinstance(item, ast.Impl):
             r.nesting.call(visit_impl, r, item)
         elif isinstance(item, ast.Trait):
@@ -597,6 +606,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
         for decorator in item.decorators:
             _visit_decorator(r, decorator)
         if isinstance(item, ast.Schema) and isinstance(item.symbol, StructSymbol):
+            # The declaration is the first of the forms; `schema T;` adds others.
             item.symbol.forms.append(item)
         match item:
             case ast.Struct() | ast.Schema():
@@ -614,7 +624,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                         r.visit(field.default)
             case ast.Store(kind="memory"):
                 r.visit(item.type)
-                memory_chain(r, item.value)
+                visit_memory_chain(r, item.value)
             case ast.Const() | ast.Store():
                 r.visit(item.type)
                 r.visit(item.value)
@@ -633,13 +643,13 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
 
 
 def _visit_addition(r: Resolver, item: ast.Schema) -> None:
-    """`schema T;` names a schema and adds its validators (O-2.18)."""
-    found = find_item(r, item.name)
-    if isinstance(found, StructSymbol) and isinstance(found.declaration, ast.Schema):
-        found.forms.append(item)
-    elif found is None:
+    """Resolve `schema T;`, which names a schema and adds validators to it (O-2.18)."""
+    symbol = find_item(r, item.name)
+    if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
+        symbol.forms.append(item)
+    elif symbol is None:
         r.unknown_name(item.name, "E1002", "type")
-    elif not isinstance(found, ErroneousSymbol):
+    elif not isinstance(symbol, ErroneousSymbol):
         r.report("E4022", item.name.span, f"`{item.name.text}` is not a schema", help="without a body it names a declared schema")
     with r.body(None):
         for decorator in item.decorators:
@@ -652,13 +662,16 @@ def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
 
 
 def _is_provider(key: str) -> bool:
-    """Misspelt too: the checker says so, and a connection is no value there either."""
+    """Return whether a key is `provider`, also misspelt: the checker reports that, and a connection is no value there either."""
     return key == "provider" or nearest(key, ["provider"]) is not None
 
 
 def _visit_config(r: Resolver, item: ast.Config) -> None:
-    """The provider of a model is the name of a connection, not a value (O-1.17); without a declaration it may be one of the
-    predeclared. The connector of an agent is a name of the manifest or the host (O-7.1)."""
+    """Resolve the fields of a model, connection or agent.
+
+    The provider of a model is the name of a connection, not a value (O-1.17); without a declaration it may be a predeclared one.
+    The connector of an agent is a name of the manifest or the host (O-7.1).
+    """
     for entry in item.entries:
         value = entry.value
         if item.kind == "agent" and entry.key.text == "connector" and isinstance(value, ast.PathExpr):

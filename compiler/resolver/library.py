@@ -1,6 +1,8 @@
 """What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35).
 
-Hands on `declare_library` and `library_tool`. Must not know: what hooks and tools are for.
+Hands on `declare_library` and `library_tool` to `program`. The text of the library is parsed and resolved like a program's, in
+the outermost scope, and only what a program names: the rest would cost every compilation. A tool more is its text in TOOLS and a
+row of GUARDS (and its name in `names.TOOL_NAMES`).
 """
 
 from __future__ import annotations
@@ -104,10 +106,11 @@ GUARDS = {
 
 
 def declare_library(r: Resolver) -> None:
-    """The enums a program names, in the outermost scope."""
+    """Declare the enums of the library whose names occur in the program, in the outermost scope."""
     for item in parse(Source(LIBRARY, ACTIONS), Diagnostics()).items:
         assert isinstance(item, ast.Enum)
         name = item.name.text
+        # A search of the text is enough: a needless declaration only costs time.
         if any(name in source.text for source in r.project.sources.values()):
             with r.inside(r.root, r.outermost):
                 item.symbol = r.outermost.names[name] = enum_symbol(r, item, name)
@@ -116,7 +119,7 @@ def declare_library(r: Resolver) -> None:
 
 
 def library_tool(r: Resolver, name: str) -> Symbol | None:
-    """`std::tools::NAME`, declared when a program first names it."""
+    """Return the tool `std::tools::NAME`, which is declared when a program first names it; None if there is none of that name."""
     if name in GUARDS and name not in r.library:
         item = next(item for item in parse(Source(LIBRARY, TOOLS), Diagnostics()).items if _is_tool(item, name))
         assert isinstance(item, ast.Tool)
@@ -124,6 +127,7 @@ def library_tool(r: Resolver, name: str) -> Symbol | None:
             symbol = tool_symbol(r, item)
             symbol.guards = GUARDS[name]
             for method in symbol.impl.methods:
+                # Of no module: visible everywhere.
                 method.home = None
             item.symbol = r.library[name] = symbol
             r.module.add(symbol, item.name.span)

@@ -1,7 +1,8 @@
 """Modules and imports: which modules a program has, what each `use` brings in, in which order they come (L-8.1, L-8.2, L-5.14.1).
 
-Hands on `declare_module`, `declare_imports`, `settle_imports`, `order_modules` and `warn_unused_imports`. Must not know:
-the other items of a module.
+Hands on `declare_module` and `declare_imports` to `items`; `resolve_imports`, `order_modules` and `warn_unused_imports` to
+`program`. What one import brings in is found in `names`. Graph walks here are loops with a stack of their own: a program may have
+more modules in a row than Python has frames.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ from ..project import module_files
 from ..source import Span
 from ..symbols import ModuleSymbol, Symbol
 from ..syntax import ast
-from .names import imported, written
+from .names import imported_symbol, path_text
 from .state import ErroneousSymbol, Import, Resolver, Scope
-
-# ---------------------------------------------------------------- modules
 
 
 def new_module(r: Resolver, module: ModuleSymbol) -> ModuleSymbol:
-    """Gives a module its scope; its items are declared when its turn comes."""
+    """Give a module its scope and return it; its items are declared later, by `program`."""
     r.spaces[module] = Scope(r.rooted)
     r.module.modules.append(module)
     return module
 
 
 def file_module(r: Resolver, file: str, name: str, home: ModuleSymbol) -> ModuleSymbol:
-    """The module of a file. Whoever names it first gives it its place."""
+    """Return the module of a file; the first `mod` line that names the file decides where in the tree of modules it stands."""
     if file not in r.by_file:
+        # A file is one module, also if two `mod` lines name it.
         r.by_file[file] = new_module(r, ModuleSymbol(name, file, home=home))
         r.undeclared.append((r.by_file[file], r.project.trees[file].items))
     return r.by_file[file]
 
 
 def declare_module(r: Resolver, item: ast.Module) -> Symbol:
-    """The symbol of `mod name;` or `mod name { … }`."""
+    """Return the symbol of `mod name;` or `mod name { … }`. E1004 where there is no file, E1007 for modules that declare each
+    other."""
     name = item.name.text
     if item.items is not None:
         inline = new_module(r, ModuleSymbol(name, r.at.file, home=r.at))
@@ -47,7 +48,7 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
         return ErroneousSymbol(name)
     module = file_module(r, file, name, r.at)
     if r.at.is_inside(module):
-        circle = " -> ".join([str(module), *(str(m) for m in _down_to(r.at, module)), str(module)])
+        circle = " -> ".join([str(module), *(str(m) for m in _modules_between(r.at, module)), str(module)])
         r.report(
             "E1007", item.name.span, f"the modules declare each other in a circle: `{circle}`",
             help="remove one of the `mod` lines",
@@ -56,14 +57,14 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
 
 
 def _no_file(r: Resolver, name: ast.Ident) -> None:
-    """E1004, unless the file is there and was rejected."""
+    """Report E1004, unless the file exists and was rejected: that has been reported."""
     if not any(place == name.span for _, place, _, _ in r.project.rejected):
         first, second = module_files(name.span.file.rpartition("/")[0], name.text)
         message = f"unresolved module `{name.text}`: there is no such file"
         r.report("E1004", name.span, message, help=f"tried `{first}` and `{second}`")
 
 
-def _down_to(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:
+def _modules_between(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:
     chain: list[ModuleSymbol] = []
     while module is not top and module.home is not None:
         chain.insert(0, module)
@@ -71,77 +72,79 @@ def _down_to(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:
     return chain
 
 
-# ---------------------------------------------------------------- imports
+# Imports.
 
 
 def declare_imports(r: Resolver, item: ast.Use) -> None:
-    """The names one `use` brings into the present scope."""
-    for path, tree in _leaves([], item.tree):
+    """Add the imports of one `use` to the present scope; none is looked up yet."""
+    for path, tree in _paths_of([], item.tree):
         name = tree.alias or path[-1]
         if tree.glob:
             name = ast.Ident(span=item.tree.span, text="*")
-        one = Import(name, path, r.scope, r.at, item.public)
-        r.imports.append(one)
+        import_ = Import(name, path, r.scope, r.at, item.public)
+        r.imports.append(import_)
         if tree.glob:
-            r.scope.globs.append(one)
+            r.scope.globs.append(import_)
         else:
-            r.scope.imports.setdefault(name.text, one)
+            r.scope.imports.setdefault(name.text, import_)
 
 
-def _leaves(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list[ast.Ident], ast.UseTree]]:
-    """Each tree of a group with its whole path; `self` in a group is what the group hangs on."""
+def _paths_of(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list[ast.Ident], ast.UseTree]]:
+    """Yield each tree of a group with its whole path; `self` in a group is the path before the group (L-8.2)."""
     path = [*prefix, *tree.path]
     if tree.group is not None:
         for part in tree.group:
-            yield from _leaves(path, part)
+            yield from _paths_of(path, part)
         return
+    # `use a::{self, b}` brings in `a` itself.
     if prefix and len(tree.path) == 1 and tree.path[0].text == "self":
         path = prefix
     yield path, tree
 
 
-def settle_imports(r: Resolver) -> None:
-    """Resolves what nobody asked for, and reports names that are imported twice or declared as well (E1003)."""
-    for one in r.imports:
-        found = imported(r, one)
-        name = one.name.text
-        if name == "*" or isinstance(found, ErroneousSymbol):
+def resolve_imports(r: Resolver) -> None:
+    """Look up the imports that no name needed, and report names that are imported twice or declared as well (E1003)."""
+    for import_ in r.imports:
+        symbol = imported_symbol(r, import_)
+        name = import_.name.text
+        if name == "*" or isinstance(symbol, ErroneousSymbol):
             continue
-        declared = one.scope.names.get(name)
-        earlier = one.scope.imports[name]
-        if declared is not None and declared is not found:
-            _twice(r, one, r.module.places.get(declared))
-        elif earlier is not one and earlier.symbol is not found:
-            _twice(r, one, earlier.name.span)
+        declared = import_.scope.names.get(name)
+        earlier = import_.scope.imports[name]
+        if declared is not None and declared is not symbol:
+            _report_twice(r, import_, r.module.places.get(declared))
+        elif earlier is not import_ and earlier.symbol is not symbol:
+            _report_twice(r, import_, earlier.name.span)
 
 
-def _twice(r: Resolver, one: Import, first: Span | None) -> None:
-    one.used = True
+def _report_twice(r: Resolver, import_: Import, first: Span | None) -> None:
+    import_.used = True
     help = "rename one of them by `as`"
-    r.report("E1003", one.name.span, f"`{one.name.text}` is defined twice", help=help, first=first)
+    r.report("E1003", import_.name.span, f"`{import_.name.text}` is defined twice", help=help, first=first)
 
 
 def warn_unused_imports(r: Resolver) -> None:
-    """W0002 for what no name of its scope needed; a re-export is for others."""
+    """Warn of imports that no name of their scope needed (W0002); a re-export is for others."""
     if r.diagnostics.has_errors:
-        return  # what was not understood may use them
-    for one in r.imports:
-        if not one.used and not one.public:
-            what = f"{written(one.path)}::*" if one.name.text == "*" else one.name.text
-            r.report("W0002", one.name.span, f"unused import `{what}`", help=f"remove `{what}` from its `use`")
+        return  # the parts that were not understood may use them
+    for import_ in r.imports:
+        if not import_.used and not import_.public:
+            what = f"{path_text(import_.path)}::*" if import_.name.text == "*" else import_.name.text
+            r.report("W0002", import_.name.span, f"unused import `{what}`", help=f"remove `{what}` from its `use`")
 
 
-# ---------------------------------------------------------------- order
+# The order of initialisation.
 
 
 def order_modules(r: Resolver) -> None:
-    """Ranks modules so that each comes after those it imports (L-5.14.1), submodules before the module around them where imports
-    leave the choice; circles are E1007."""
+    """Rank modules so that each comes after those it imports (L-5.14.1), submodules before the module around them where imports
+    leave the choice; report circles (E1007)."""
     _report_circles(r)
     inner: dict[ModuleSymbol, list[ModuleSymbol]] = {}
     for module in r.module.modules:
         if module.home is not None:
             inner.setdefault(module.home, []).append(module)
+    # Two walks: the first gives the order that submodules would like, the second keeps it where imports allow.
     wished = _postorder([r.root], {m: [*r.edges.get(m, ()), *inner.get(m, ())] for m in r.module.modules})
     ordered = _postorder(wished, {m: list(r.edges.get(m, ())) for m in r.module.modules})
     for rank, module in enumerate(ordered):
@@ -150,7 +153,7 @@ def order_modules(r: Resolver) -> None:
 
 
 def _postorder(starts: list[ModuleSymbol], below: dict[ModuleSymbol, list[ModuleSymbol]]) -> list[ModuleSymbol]:
-    """Each of `starts` after all that it leads to."""
+    """Return all that `starts` lead to, each after what it leads to itself: a depth-first walk in postorder."""
     done: list[ModuleSymbol] = []
     seen: set[ModuleSymbol] = set()
     for start in starts:
@@ -171,7 +174,11 @@ def _postorder(starts: list[ModuleSymbol], below: dict[ModuleSymbol, list[Module
 
 
 def _report_circles(r: Resolver) -> None:
-    """Files may not wait for each other; what stands in one file begins together (L-8.1.3)."""
+    """Report circles of imports between files; modules of one file may import each other (L-8.1.3).
+
+    The first walk reports the circles that it meets. One that it does not meet, since its modules were done before, is left in a
+    strongly connected component: there a shortest circle is searched.
+    """
     done: set[ModuleSymbol] = set()
     reported: set[ModuleSymbol] = set()
     for start in r.module.modules:
@@ -192,13 +199,13 @@ def _report_circles(r: Resolver) -> None:
                     reported.update(circle)
             elif following not in done:
                 path[following] = iter(r.edges.get(following, ()))
-    for together in _tied(r):
-        if len({module.file for module in together}) > 1 and not reported & together:
-            _report_circle(r, _circle_of_files(r, together))
+    for component in _components(r):
+        if len({module.file for module in component}) > 1 and not reported & component:
+            _report_circle(r, _circle_of_files(r, component))
 
 
-def _tied(r: Resolver) -> Iterator[set[ModuleSymbol]]:
-    """The largest sets of modules of which each leads to each other."""
+def _components(r: Resolver) -> Iterator[set[ModuleSymbol]]:
+    """Yield the strongly connected components of more than one module (Kosaraju: a postorder, then a walk against the arrows)."""
     order = _postorder(r.module.modules, {m: list(r.edges.get(m, ())) for m in r.module.modules})
     above: dict[ModuleSymbol, list[ModuleSymbol]] = {m: [] for m in r.module.modules}
     for module, imports in r.edges.items():
@@ -206,38 +213,38 @@ def _tied(r: Resolver) -> Iterator[set[ModuleSymbol]]:
             above[other].append(module)
     seen: set[ModuleSymbol] = set()
     for start in reversed(order):
-        together: set[ModuleSymbol] = set()
+        component: set[ModuleSymbol] = set()
         waiting = [start]
         while waiting:
             module = waiting.pop()
             if module not in seen:
                 seen.add(module)
-                together.add(module)
+                component.add(module)
                 waiting.extend(above[module])
-        if len(together) > 1:
-            yield together
+        if len(component) > 1:
+            yield component
 
 
-def _circle_of_files(r: Resolver, together: set[ModuleSymbol]) -> list[ModuleSymbol]:
-    """The shortest circle through an import from one file to another."""
-    imports = [(a, b) for a in r.module.modules if a in together for b in r.edges.get(a, ()) if b in together]
+def _circle_of_files(r: Resolver, component: set[ModuleSymbol]) -> list[ModuleSymbol]:
+    """Return the shortest circle through an import from one file to another, by a breadth-first search."""
+    imports = [(a, b) for a in r.module.modules if a in component for b in r.edges.get(a, ()) if b in component]
     start, goal = next((a, b) for a, b in imports if a.file != b.file)
-    came: dict[ModuleSymbol, ModuleSymbol] = {goal: goal}
+    came_from: dict[ModuleSymbol, ModuleSymbol] = {goal: goal}
     waiting = deque([goal])
-    while start not in came:
+    while start not in came_from:
         at = waiting.popleft()
         for following in r.edges.get(at, ()):
-            if following in together and following not in came:
-                came[following] = at
+            if following in component and following not in came_from:
+                came_from[following] = at
                 waiting.append(following)
     circle = [start]
     while circle[-1] is not goal:
-        circle.append(came[circle[-1]])
+        circle.append(came_from[circle[-1]])
     circle.reverse()
     return circle
 
 
-CIRCLE_SHOWN = 20
+CIRCLE_SHOWN = 20  # modules of a circle that a message names
 
 
 def _report_circle(r: Resolver, circle: list[ModuleSymbol]) -> None:

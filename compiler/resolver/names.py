@@ -1,7 +1,8 @@
 """What a name or the module part of a path denotes: locals, imports, items, modules, predeclared names (L-8.2, L-8.3).
 
-Hands on `find`, `find_item`, `walk` and `imported`. Must not know: the forms that hold names; what types and enums offer is
-asked of `Resolver.associated`.
+Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path) and `imported_symbol` to
+the other files of this folder; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker. A new predeclared type is
+a row of TYPES. What types and enums offer is asked of `Resolver.associated`, since `paths` imports this file.
 """
 
 from __future__ import annotations
@@ -35,54 +36,54 @@ from .state import AmbiguousSymbol, ErroneousSymbol, Import, Resolver, Scope, se
 LIBRARY = "std"  # the file that the text of the library stands in
 TOOL_NAMES = ("FileTool", "HttpTool", "ShellTool")
 
-# ---------------------------------------------------------------- single names
-
 
 def find(r: Resolver, name: ast.Ident) -> Symbol | None:
-    """What a name denotes as a value; None if nothing."""
-    return _checked(r, _find(r, name.text, local=True), name)
+    """Return what a name denotes as a value; None if nothing. A name that two globs offer is reported (E1008)."""
+    return _unambiguous(r, _look_up(r, name.text, local=True), name)
 
 
 def find_item(r: Resolver, name: ast.Ident) -> Symbol | None:
-    """What a name denotes as a type or head of a path: locals do not hide those."""
-    return _checked(r, _find(r, name.text, local=False), name)
+    """Return what a name denotes as a type or head of a path: locals do not hide those."""
+    return _unambiguous(r, _look_up(r, name.text, local=False), name)
 
 
-def _checked(r: Resolver, symbol: Symbol | None, name: ast.Ident) -> Symbol | None:
+def _unambiguous(r: Resolver, symbol: Symbol | None, name: ast.Ident) -> Symbol | None:
     if not isinstance(symbol, AmbiguousSymbol):
         return symbol
-    offered = " and ".join(f"`{module}`" for module in symbol.modules)
-    r.report("E1008", name.span, f"`{name.text}` is offered by {offered}", help="import one of them by name")
+    modules = " and ".join(f"`{module}`" for module in symbol.modules)
+    r.report("E1008", name.span, f"`{name.text}` is offered by {modules}", help="import one of them by name")
     return ErroneousSymbol(name.text)
 
 
-def _find(r: Resolver, name: str, *, local: bool) -> Symbol | None:
+def _look_up(r: Resolver, name: str, *, local: bool) -> Symbol | None:
+    """Look a name up from the innermost scope outwards. In an open scope the name may stand where the parser gave up."""
     is_open = False
     at: Scope | None = r.scope
     while at is not None:
         scope, at = at, at.parent
         symbol = scope.names.get(name)
+        # A local of a function around a declared function is not visible in it: the search goes on outwards.
         if symbol is not None and (not isinstance(symbol, Local) or (local and sees(r.function, symbol))):
             return symbol
         if name in scope.imports or scope.globs:
-            symbol = _brought(r, scope, name)
+            symbol = _from_imports(r, scope, name)
             if symbol is not None:
                 return symbol
         is_open = is_open or scope.open
     return ErroneousSymbol(name) if is_open else None
 
 
-def _brought(r: Resolver, scope: Scope, name: str) -> Symbol | None:
-    """What the imports of one scope make of a name; by name wins over `*` (L-8.2.2)."""
+def _from_imports(r: Resolver, scope: Scope, name: str) -> Symbol | None:
+    """Return what the imports of one scope bring in under a name; an import by name wins over `*` (L-8.2.2)."""
     if name in scope.imports:
-        found = imported(r, scope.imports[name])
-        if found is not None:
+        symbol = imported_symbol(r, scope.imports[name])
+        if symbol is not None:
             scope.imports[name].used = True
-            return found
+            return symbol
     return _from_globs(r, name, scope.globs)
 
 
-MOST_GLOBS = 128  # that one name is looked for behind
+MOST_GLOBS = 128  # imports by `*` that are searched for one name: re-exports can make every search as long as the program
 
 
 class _Way(NamedTuple):
@@ -103,34 +104,37 @@ class _Way(NamedTuple):
 
 
 def _from_globs(r: Resolver, name: str, globs: list[Import]) -> Symbol | None:
-    """What `use a::*;` offers under a name, also through modules that re-export by `*`: each module is asked once, however many
-    ways lead to it."""
+    """Return what `use a::*;` offers under a name, also through modules that re-export by `*`.
+
+    A breadth-first search in which each module is asked once, however many ways lead to it. Of two different symbols the answer
+    is an AmbiguousSymbol that names the imports where the ways part.
+    """
     if len(globs) > MOST_GLOBS:
         return _too_many_globs(r, name, globs[0])
     offers: dict[Symbol, _Way] = {}
-    asked: set[Symbol] = set()
+    searched: set[Symbol] = set()
     waiting = deque([_Way(glob, None) for glob in globs])
-    looked = 0
+    steps = 0
     while waiting:
         way = waiting.popleft()
-        looked += 1
-        if looked > MOST_GLOBS:
+        steps += 1
+        if steps > MOST_GLOBS:
             return _too_many_globs(r, name, globs[0])
-        owner = imported(r, way.glob)
-        if owner is None or owner in asked:
+        owner = imported_symbol(r, way.glob)
+        if owner is None or owner in searched:
             continue
-        asked.add(owner)
-        found, further = _offered(r, owner, name)
+        searched.add(owner)
+        symbol, further = _public_item(r, owner, name)
         waiting.extend([_Way(glob, way) for glob in further])
-        if found is None:
+        if symbol is None:
             continue
         first = way.begin()
-        if not any(_same(found, other) for other in offers):
-            offers[found] = way if first is way.glob else _Way(way.glob, _Way(first, None))
+        if not any(_same(symbol, other) for other in offers):
+            offers[symbol] = way if first is way.glob else _Way(way.glob, _Way(first, None))
     if len(offers) > 1:
         firsts = [way.begin() for way in offers.values()]
-        led = firsts if len({id(glob) for glob in firsts}) > 1 else [way.glob for way in offers.values()]
-        return AmbiguousSymbol(name, modules=[str(glob.symbol) for glob in led])
+        parting = firsts if len({id(glob) for glob in firsts}) > 1 else [way.glob for way in offers.values()]
+        return AmbiguousSymbol(name, modules=[str(glob.symbol) for glob in parting])
     return next(iter(offers), None)
 
 
@@ -143,7 +147,7 @@ def _too_many_globs(r: Resolver, name: str, glob: Import) -> Symbol:
 
 
 def _same(a: Symbol, b: Symbol) -> bool:
-    """Symbols of variants and of library functions are made anew whenever somebody asks."""
+    """Return whether two symbols denote the same; those of variants and library functions are made anew at each look-up."""
     if isinstance(a, VariantSymbol) and isinstance(b, VariantSymbol):
         return a.enum is b.enum and a.name == b.name
     if isinstance(a, StdFunctionSymbol) and isinstance(b, StdFunctionSymbol):
@@ -151,12 +155,12 @@ def _same(a: Symbol, b: Symbol) -> bool:
     return a is b
 
 
-def _offered(r: Resolver, owner: Symbol, name: str) -> tuple[Symbol | None, list[Import]]:
-    """What `owner::*` offers under a name: public items, variants (L-8.2.1); and the imports by `*` that it hands on, which are
-    asked where it has nothing of that name."""
+def _public_item(r: Resolver, owner: Symbol, name: str) -> tuple[Symbol | None, list[Import]]:
+    """Return what `owner::*` offers under a name: public items, variants (L-8.2.1); and the imports by `*` that it re-exports,
+    which are searched where it has nothing of that name."""
     if isinstance(owner, ModuleSymbol):
-        found, public, further = _own_member(r, owner, name)
-        return (found if public else None), further
+        symbol, public, further = _own_member(r, owner, name)
+        return (symbol if public else None), further
     if isinstance(owner, EnumSymbol):
         at = ast.Ident(span=owner.declaration.name.span, text=name)
         return (r.associated(r, owner, at) if name in owner.variants else None), []
@@ -165,19 +169,19 @@ def _offered(r: Resolver, owner: Symbol, name: str) -> tuple[Symbol | None, list
     return None, []
 
 
-# ---------------------------------------------------------------- members of modules
+# Members of modules.
 
 
 def _own_member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None, bool, list[Import]]:
-    """What a module itself has under a name and whether it is public; without, the imports by `*` that it hands on."""
+    """Return what a module itself has under a name and whether it is public; if it has nothing, its re-exports by `*`."""
     scope = r.spaces[module]
     if name in scope.names:
         return scope.names[name], name in scope.public, []
     if name in scope.imports:
-        found = imported(r, scope.imports[name])
-        if found is not None:
+        symbol = imported_symbol(r, scope.imports[name])
+        if symbol is not None:
             scope.imports[name].used = True
-            return found, scope.imports[name].public, []
+            return symbol, scope.imports[name].public, []
     further = [glob for glob in scope.globs if glob.public]
     if module is r.root and name in r.rooted.names and not further:
         return r.rooted.names[name], True, []
@@ -185,19 +189,20 @@ def _own_member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | 
 
 
 def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None, bool]:
-    """A name of a module and whether it is public; modules of the project root are members of the root."""
+    """Return a member of a module and whether it is public; modules of the project root are members of the root."""
     own, public, _ = _own_member(r, module, name)
     if own is not None:
         return own, public
     scope = r.spaces[module]
-    if (module, name) in r.asking:  # globs that lead back here
+    if (module, name) in r.asking:  # an import by `*` led back here
         return None, False
     r.asking.add((module, name))
     try:
+        # Public re-exports first: what others may see counts more than what only this module imports.
         for public in (True, False):
-            found = _from_globs(r, name, [glob for glob in scope.globs if glob.public == public])
-            if found is not None:
-                return found, public
+            symbol = _from_globs(r, name, [glob for glob in scope.globs if glob.public == public])
+            if symbol is not None:
+                return symbol, public
     finally:
         r.asking.discard((module, name))
     if module is r.root and name in r.rooted.names:
@@ -206,7 +211,7 @@ def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None
 
 
 def names_of(r: Resolver, module: ModuleSymbol) -> Iterator[str]:
-    """What a module offers, for suggestions."""
+    """Yield the names in a module, for suggestions; a name may come twice."""
     yield from r.spaces[module].names
     yield from r.spaces[module].imports
     if module is r.root:
@@ -231,7 +236,7 @@ def _std_names(module: StdModuleSymbol) -> tuple[str, ...]:
     return (*std_module(module.name), *STD_TYPES.get(module.name, ())) if module.name else (*STD_MODULES, "tools")
 
 
-# ---------------------------------------------------------------- paths
+# Paths.
 
 
 class Walked(NamedTuple):
@@ -244,6 +249,8 @@ class Walked(NamedTuple):
 
 
 def walk(r: Resolver, path: list[ast.Ident]) -> Walked:
+    """Follow a path through modules to the first symbol that is no module; report an unknown name (E1004) or a private one
+    (E1005)."""
     owner, rest = _head(r, path)
     through: ModuleSymbol | None = None
     while rest and isinstance(owner, (ModuleSymbol, StdModuleSymbol)):
@@ -264,18 +271,18 @@ def _head(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.I
         return StdModuleSymbol(""), rest
     if head.text in ("self", "super") and rest:
         return _relative(r, path)
-    found = find_item(r, head)
-    return found if found is not None else unresolved(r, path, head, _heads(r)), rest
+    symbol = find_item(r, head)
+    return symbol if symbol is not None else report_unresolved(r, path, head, _heads(r)), rest
 
 
 def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.Ident]]:
-    """`self` this module, `super` its parent, repeatable."""
+    """Return the module that `self` and any number of `super` lead to, and the segments after them (L-8.3)."""
     at: ModuleSymbol = r.at
     rest = path[1:] if path[0].text == "self" else path
     while len(rest) > 1 and rest[0].text == "super":
         if at.home is None:
             r.report(
-                "E1004", rest[0].span, f"unresolved path `{written(path)}`: `super` leads out of the project root",
+                "E1004", rest[0].span, f"unresolved path `{path_text(path)}`: `super` leads out of the project root",
                 help="use one `super` less, or `crate::…`",
             )
             return None, rest
@@ -284,37 +291,38 @@ def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[a
 
 
 def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.Ident]) -> Symbol | None:
-    found, public = _member(r, owner, name.text)
-    found = _checked(r, found, name)
-    if found is None:
-        return unresolved(r, path, name, names_of(r, owner))
+    symbol, public = _member(r, owner, name.text)
+    symbol = _unambiguous(r, symbol, name)
+    if symbol is None:
+        return report_unresolved(r, path, name, names_of(r, owner))
     if not public and not r.at.is_inside(owner):
         message = f"`{name.text}` is private in module `{owner}`"
         r.report("E1005", name.span, message, help=f"declare it `pub` in `{owner}`")
         return ErroneousSymbol(name.text)
-    return found
+    return symbol
 
 
 def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[ast.Ident]) -> Symbol | None:
     if owner.name == "tools" and name.span.file == LIBRARY and name.text in std_module("tools"):
         return StdFunctionSymbol(name.text, owner.name)
-    found = _std_symbol(r, owner, name.text)
-    if found is not None:
-        return found
-    return unresolved(r, path, name, _std_names(owner), offers_help(owner.name, name.text))
+    symbol = _std_symbol(r, owner, name.text)
+    if symbol is not None:
+        return symbol
+    return report_unresolved(r, path, name, _std_names(owner), offers_help(owner.name, name.text))
 
 
 def _heads(r: Resolver) -> Iterator[str]:
     return (text for text, symbol in r.scope.visible(r.function) if not isinstance(symbol, Local))
 
 
-def unresolved(
-    r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str], offered: str | None = None
+def report_unresolved(
+    r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str], alternative: str | None = None
 ) -> Symbol | None:
-    """E1004 with the nearest name, what is `offered` instead, or the files that a module would stand in."""
+    """Report E1004 with the best help: a path of other languages, the nearest of `candidates`, `alternative`, or the files that a
+    module would stand in. Returns None, so that a caller can return it."""
     help = did_you_mean(unknown.text, [name for name in candidates if name != "self"])
     tried = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
-    elsewhere = PATHS.get(written(path)) or (WITHOUT_USE.get(path[-1].text) if unknown is path[-1] else None)
+    elsewhere = PATHS.get(path_text(path)) or (WITHOUT_USE.get(path[-1].text) if unknown is path[-1] else None)
     if elsewhere is not None:
         help = elsewhere
     elif unknown is path[0]:
@@ -322,82 +330,81 @@ def unresolved(
     elif path[0].text == "crate" and unknown is path[1] and len(path) > 2:
         help = help or tried
     else:
-        help = help or offered or f"declare `{unknown.text}` there"
-    r.report("E1004", unknown.span, f"unresolved path `{written(path)}`: unknown `{unknown.text}`", help=help)
+        help = help or alternative or f"declare `{unknown.text}` there"
+    r.report("E1004", unknown.span, f"unresolved path `{path_text(path)}`: unknown `{unknown.text}`", help=help)
     return None
 
 
 def _undeclared_type(path: list[ast.Ident]) -> str | None:
-    """For `Wish::Refund` of which nothing is declared."""
+    """Return the help for `Wish::Refund` of which nothing is declared."""
     head, last = path[0].text, path[-1].text
     if len(path) != 2 or not head[:1].isupper() or not last[:1].isupper():
         return None
     return f"declare `enum {head} {{ {last}, … }}`; a string union holds texts: `\"{last.lower()}\"`"
 
 
-def written(path: list[ast.Ident]) -> str:
+def path_text(path: list[ast.Ident]) -> str:
+    """Return a path as the source has it, `a::b`."""
     return "::".join(segment.text for segment in path)
 
 
-# ---------------------------------------------------------------- imports
+# Imports.
 
 
-def imported(r: Resolver, one: Import) -> Symbol | None:
-    """What a `use` brings in, or for `*` what its path leads to; resolved when it is first asked for. None while that is
-    under way: `use a::a;` means another `a` at its head."""
-    if one.state == "new":
-        one.state = "busy"
+def imported_symbol(r: Resolver, import_: Import) -> Symbol | None:
+    """Return what a `use` brings in, or for `*` what its path leads to; resolved at the first look-up. None while that is under
+    way: `use a::a;` means another `a` at its head. A path that leads nowhere is reported and gives an ErroneousSymbol."""
+    if import_.state == "new":
+        import_.state = "busy"
         r.chain += 1
-        with r.inside(one.module, one.scope):
+        with r.inside(import_.module, import_.scope):
             if r.chain <= LONGEST_CHAIN:
-                one.symbol = _target(r, one)
+                import_.symbol = _import_target(r, import_)
             else:
-                _too_far(r, one)
+                _report_long_chain(r, import_)
         r.chain -= 1
-        one.state = "done"
-        if one.symbol is None:
-            one.symbol = ErroneousSymbol(one.name.text)
-            one.used = True
-            one.scope.open = one.scope.open or one.name.text == "*"
-    return one.symbol
+        import_.state = "done"
+        if import_.symbol is None:
+            import_.symbol = ErroneousSymbol(import_.name.text)
+            import_.used = True
+            import_.scope.open = import_.scope.open or import_.name.text == "*"
+    return import_.symbol
 
 
 LONGEST_CHAIN = 64  # of imports that each name what another one brings in
 
 
-def _too_far(r: Resolver, one: Import) -> None:
+def _report_long_chain(r: Resolver, import_: Import) -> None:
     r.report(
-        "E0114", one.name.span, f"the imports behind this one go on for more than {LONGEST_CHAIN} modules",
+        "E0114", import_.name.span, f"the imports behind this one go on for more than {LONGEST_CHAIN} modules",
         help="name the module that declares what is meant",
     )
 
 
-def _target(r: Resolver, one: Import) -> Symbol | None:
-    found, rest, through = walk(r, one.path)
-    source = found if isinstance(found, ModuleSymbol) else through
-    if source is not None and source is not one.module:
-        r.edges.setdefault(one.module, {}).setdefault(source, one.path[0].span.to(one.path[-1].span))
+def _import_target(r: Resolver, import_: Import) -> Symbol | None:
+    symbol, rest, through = walk(r, import_.path)
+    source = symbol if isinstance(symbol, ModuleSymbol) else through
+    if source is not None and source is not import_.module:
+        # For the order of initialisation and for circles between files.
+        r.edges.setdefault(import_.module, {}).setdefault(source, import_.path[0].span.to(import_.path[-1].span))
     for name in rest:
-        if found is None or isinstance(found, ErroneousSymbol):
-            return found
-        found = r.associated(r, found, name)
-    if found is not None and one.name.text == "*" and not _has_members(found):
+        if symbol is None or isinstance(symbol, ErroneousSymbol):
+            return symbol
+        symbol = r.associated(r, symbol, name)
+    if symbol is not None and import_.name.text == "*" and not _has_members(symbol):
         r.report(
-            "E1004", one.path[-1].span, f"`{written(one.path)}` is no module: it offers nothing to `*`",
+            "E1004", import_.path[-1].span, f"`{path_text(import_.path)}` is no module: it offers nothing to `*`",
             help="name it without `::*`",
         )
         return None
-    return found
+    return symbol
 
 
 def _has_members(symbol: Symbol) -> bool:
     return isinstance(symbol, (ModuleSymbol, StdModuleSymbol, EnumSymbol, ErroneousSymbol))
 
 
-# ----------------------------------------------------------------
 # The outermost scope: built-in functions, constructors and types (L-1.3.7).
-#
-# Hands on `outermost`, the type table and what is associated with them.
 
 # Type names and their numbers of type arguments (L-3.1).
 TYPES: dict[str, int] = {
@@ -419,7 +426,7 @@ STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")
 
 
 def outermost() -> Scope:
-    """A scope of everything predeclared."""
+    """Return a new scope of everything predeclared: types, built-in functions and error families."""
     scope = Scope(None)
     names: dict[str, Symbol] = {name: BuiltinSymbol(name) for name in (*TYPES, *FUNCTIONS)}
     names.update((name, ErrorFamilySymbol(name)) for name in FAMILIES)
@@ -427,8 +434,8 @@ def outermost() -> Scope:
     return scope
 
 
-def associated(owner: str) -> list[str]:
-    """The associated functions of a predeclared type (L-6.9)."""
+def associated_functions(owner: str) -> list[str]:
+    """Return the names of the associated functions of a predeclared type (L-6.9)."""
     if owner in ("Memory", "MemoryRef"):
         return list(MEMORY_CONSTRUCTORS)
     if owner in STORES:
@@ -436,14 +443,12 @@ def associated(owner: str) -> list[str]:
     return [name for receiver, name in ASSOCIATED if receiver == owner]
 
 
-# ----------------------------------------------------------------
 # Paths through traits: `X::m`, `T::m` by an impl, `T::X::m` (L-3.10.3).
-#
-# Hands on `trait_item`, `members_through_traits`.
 
 
 def trait_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
-    """What `owner::name` names by way of traits: `X::m`, `T::m`, the `T::X` of `T::X::m`; None if nothing."""
+    """Return what `owner::name` names by way of traits: `X::m`, `T::m`, the `T::X` of `T::X::m`; None if nothing. E1010 where the
+    owner is a trait without such a method. Which impl a call means, the checker finds by its types."""
     match owner:
         case TraitSymbol():
             return TraitItemSymbol(name.text, owner) if name.text in owner.methods else _unknown(r, owner, name)
@@ -469,7 +474,7 @@ def _unknown(r: Resolver, trait: TraitSymbol, name: ast.Ident) -> Symbol | None:
 
 
 def _of_bounds(r: Resolver, owner: TypeParameterSymbol, name: ast.Ident) -> Symbol | None:
-    """`T::m(x)` of a bounded T, and `Self::m(x)` in a trait."""
+    """Return the method that a bound of T offers: `T::m(x)` of a bounded T, and `Self::m(x)` in a trait."""
     bounds = [bound.binding for bound in owner.declaration.bounds if isinstance(bound, ast.NamedType)]
     if owner.name == "Self":
         bounds += [symbol for symbol in r.module.traits if symbol.self_parameter is owner]
@@ -478,6 +483,6 @@ def _of_bounds(r: Resolver, owner: TypeParameterSymbol, name: ast.Ident) -> Symb
 
 
 def members_through_traits(r: Resolver, owner: Symbol) -> list[str]:
-    """For suggestions."""
+    """Return the names of the methods that the impls of traits give a type, for suggestions."""
     impls: list[ImplSymbol] = r.module.trait_impls.get(owner, [])
     return [name for impl in impls if isinstance(impl.trait, TraitSymbol) for name in impl.trait.methods]

@@ -1,11 +1,16 @@
-"""Names and paths in expressions, types and literals (L-8.3).
+"""Names and paths in expressions, types, literals and the fields of declarations (L-8.3).
 
-Sets `binding` of PathExpr, NamedType and StructExpr. Must not know: types of expressions.
+Sets `binding` of PathExpr, NamedType and StructExpr. Hands on `resolve_path` and `literal_head` to `patterns` and `items`,
+`associated_item` to the resolver, which needs it for imports, and `visit_field`. What a single name or a module means is asked of
+`names`; what a method call on a value means only the checker knows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...vm.values.errors import FAMILIES
+from ..fields import FIELD_WORDS
 from ..hints import names
 from ..hints.names import did_you_mean, family_help, listed
 from ..symbols import (
@@ -24,26 +29,28 @@ from ..symbols import (
     TypeParameterSymbol,
 )
 from ..syntax import ast
-from .names import LIBRARY_TYPES, TYPES, associated, find, find_item, members_through_traits, trait_item, walk
+from .names import LIBRARY_TYPES, TYPES, associated_functions, find, find_item, members_through_traits, trait_item, walk
 from .state import ErroneousSymbol, Handler, Resolver
 
 
 def path_expr(r: Resolver, node: ast.PathExpr) -> None:
+    """Bind a name or path that stands as a value; a local counts as read (W0001)."""
     for argument in node.type_arguments or ():
         r.visit(argument)
     segments = [*node.segments, node.member] if node.member is not None else node.segments
-    node.binding = _name(r, segments[0]) if len(segments) == 1 else resolve_path(r, segments)
+    node.binding = _single_name(r, segments[0]) if len(segments) == 1 else resolve_path(r, segments)
     if isinstance(node.binding, Local):
         use_local(r, node.binding)
         node.binding.read = True
 
 
 def use_local(r: Resolver, local: Local) -> None:
+    """Mark a local as captured if the function being resolved is not its own: it then lives in a cell."""
     if local.scope is not r.function:
         local.captured = True
 
 
-def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
+def _single_name(r: Resolver, name: ast.Ident) -> Symbol | None:
     if name.text == "_":
         r.report("E1001", name.span, "`_` discards its value and cannot be read", help="give the variable a name")
         return None
@@ -53,12 +60,12 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
     if name.text in ("self", "Self"):
         r.report("E1009", name.span, f"`{name.text}` stands outside a method", help="add a `self` parameter")
     else:
-        r.unknown_name(name, offered=lambda found: not is_type(found))
+        r.unknown_name(name, suits=lambda symbol: not is_type(symbol))
     return None
 
 
 def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """`head::rest` (L-8.3): what the last segment names."""
+    """Return what the last segment of `head::rest` names; None after a report (L-8.3)."""
     owner, rest, _ = walk(r, path)
     for name in rest:
         if owner is None or isinstance(owner, ErroneousSymbol):
@@ -68,10 +75,13 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
-    """A variant, an error variant or an associated function (L-8.3.2)."""
+    """Return the variant, error variant or associated function `owner::name`; None after a report, E1010 (L-8.3.2). A variant
+    wins over an associated function of its name."""
     members = r.module.members_of(owner)
+    # A trait has no members of its own: its methods are found by `trait_item`.
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
         return trait_item(r, owner, name)
+    # A variant wins over a function of its name.
     if name.text in members and not (isinstance(owner, EnumSymbol) and name.text in owner.variants):
         return members[name.text][0]
     match owner:
@@ -81,23 +91,24 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
             return _error_member(r, owner, name)
         case BuiltinSymbol():
             return _associated(r, owner, name)
-    found = trait_item(r, owner, name)
-    if found is None:
+    item = trait_item(r, owner, name)
+    if item is None:
         names = [*members, *members_through_traits(r, owner)]
         help = did_you_mean(name.text, names) or listed("functions", names, like=name.text) or "declare it in an `impl`"
         r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
-    return found
+    return item
 
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
+    """Return a variant of an enum, or what its traits offer under the name; None after a report (E1010)."""
     if name.text in owner.variants:
         return owner.members[owner.variants.index(name.text)]
-    found = trait_item(r, owner, name)
-    if found is None:
+    item = trait_item(r, owner, name)
+    if item is None:
         known = [*owner.variants, *r.module.members_of(owner), *members_through_traits(r, owner)]
         help = did_you_mean(name.text, known) or listed("variants", known, like=name.text)
         r.report("E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`", help=help)
-    return found
+    return item
 
 
 def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Symbol | None:
@@ -106,21 +117,21 @@ def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Sym
     variants = FAMILIES[owner.name].variants
     if name.text in variants:
         return ErrorFamilySymbol(owner.name, name.text)
-    found = trait_item(r, owner, name)
-    if found is None:
+    item = trait_item(r, owner, name)
+    if item is None:
         known = (*variants, "new", *members_through_traits(r, owner))
         help = did_you_mean(name.text, known) or family_help(owner.name, name.text) or listed("variants", known, like=name.text)
         r.report("E1010", name.span, f"error family `{owner.name}` has no variant `{name.text}`", help=help)
-    return found
+    return item
 
 
 def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | None:
-    known = associated(owner.name)
+    known = associated_functions(owner.name)
     if name.text in known:
         return BuiltinSymbol(f"{owner.name}::{name.text}")
-    found = trait_item(r, owner, name)
-    if found is not None:
-        return found
+    item = trait_item(r, owner, name)
+    if item is not None:
+        return item
     help = names.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
     help = help or listed("functions", known, like=name.text) or f"methods stand behind a value: `x.{name.text}(…)`"
     r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
@@ -128,6 +139,7 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
 
 
 def named_type(r: Resolver, node: ast.NamedType) -> None:
+    """Bind the name of a type and those of its type arguments; E1002 where there is no such type."""
     for argument in node.arguments or ():
         r.visit(argument)
     if len(node.path) > 1:
@@ -139,7 +151,7 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         r.report("E1009", name.span, "`Self` stands outside an `impl` or `trait`", help="write the name of the type")
         return
     if symbol is None or not is_type(symbol):
-        candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
+        candidates = (text for text, visible in r.scope.visible(r.function) if is_type(visible))
         help = r.elsewhere(name.text) or _everyday_type(r, node) or did_you_mean(name.text, candidates)
         help = help or "declare it with `struct`, `enum`, `schema` or `type`"
         r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
@@ -152,7 +164,7 @@ def _everyday_type(r: Resolver, node: ast.NamedType) -> str | None:
 
 
 def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """A type of another module, or `F::V` of an error family in a catch clause."""
+    """Return a type of another module, or `F::V` of an error family in a catch clause."""
     symbol = resolve_path(r, path)
     if symbol is None or is_type(symbol):
         return symbol
@@ -170,12 +182,14 @@ TYPE_SYMBOLS = (
 
 
 def is_type(symbol: Symbol) -> bool:
+    """Return whether a symbol may stand where a type is written."""
     if isinstance(symbol, BuiltinSymbol):
         return symbol.name in TYPES or symbol.name in LIBRARY_TYPES
     return isinstance(symbol, TYPE_SYMBOLS)
 
 
 def struct_expr(r: Resolver, node: ast.StructExpr) -> None:
+    """Bind the head of a literal `T { … }` and resolve its values; its field names are the checker's."""
     for argument in node.type_arguments or ():
         r.visit(argument)
     node.binding = literal_head(r, node.path)
@@ -185,14 +199,72 @@ def struct_expr(r: Resolver, node: ast.StructExpr) -> None:
 
 
 def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """What the path before `{ … }` or `( … )` of a literal or pattern names."""
+    """Return what the path before `{ … }` or `( … )` of a literal or pattern names; None after a report."""
     if len(path) > 1:
         return resolve_path(r, path)
+    # As an item: a local of that name does not hide the type.
     symbol = find_item(r, path[0])
     if symbol is None or isinstance(symbol, ConstSymbol):
         r.unknown_name(path[0], "E1002", "type")
         return None
     return symbol
+
+
+# Values of fields that are Strings of known words, written without quotes (L-4.1.5).
+
+
+def visit_field(r: Resolver, name: str, value: ast.Expr) -> None:
+    """Resolve the value of a declaration's field; of an object, the values of its fields.
+
+    `tools` and `memory` name declarations (E4003). Of a field that takes words, a bare word that nothing in scope has is a String
+    without its quotes: E1001 says so.
+    """
+    # An object: its keys are words, its values may be fields with words again.
+    if isinstance(value, ast.MapExpr):
+        for entry in value.entries:
+            if isinstance(entry.key, ast.StringLiteral):
+                visit_field(r, entry.key.value, entry.value)
+            else:
+                r.visit(entry)
+    elif name == "tools" and isinstance(value, ast.ArrayExpr):
+        for item in value.items:
+            _visit_named(r, item, "tool")
+    elif name == "memory":
+        for item in value.items if isinstance(value, ast.ArrayExpr) else [value]:
+            _visit_named(r, item, "memory")
+    else:
+        _visit_words(r, name, value, FIELD_WORDS.get(name, ()))
+
+
+def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
+    """Resolve a value that names a declaration: E4003 where there is none (O-1.40, O-1.42)."""
+    is_name = isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None
+    if isinstance(value, ast.PathExpr) and is_name and find(r, value.segments[0]) is None:
+        name = value.segments[0]
+        # Bound, so that the checker does not report it too.
+        value.binding = ErroneousSymbol(name.text)
+        r.unknown_name(name, "E4003", what)
+    else:
+        r.visit(value)
+
+
+def visit_step(r: Resolver, step: str, value: ast.Expr) -> None:
+    """Resolve an unnamed argument of a memory step; those of `store` and `embed` take the names of tables of Concerto.toml."""
+    tables = r.project.memory_tables
+    _visit_words(r, step, value, {"store": tables.stores, "embed": tables.embedders}.get(step, ()))
+
+
+def _visit_words(r: Resolver, name: str, value: ast.Expr, words: Collection[str]) -> None:
+    """Resolve a value; one of `words` is a name only if something in scope has it."""
+    if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
+        bare = value.segments[0]
+        # Something in scope of that name is meant by it, as everywhere.
+        if bare.text in words and find(r, bare) is None:
+            value.binding = ErroneousSymbol(bare.text)
+            help = f'`{name}` takes a String: write `"{bare.text}"` in quotes'
+            r.report("E1001", bare.span, f"undefined name `{bare.text}`", help=help)
+            return
+    r.visit(value)
 
 
 HANDLERS: dict[type[ast.Node], Handler] = {

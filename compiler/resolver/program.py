@@ -1,7 +1,7 @@
 """Name resolution: what every name of a program denotes.
 
-`resolve` fills the `binding`, `scope` and `symbol` fields of the tree, marks captured locals, and hands on a `Module`: all
-symbols in order. Must not know: types.
+`resolve` fills the `binding`, `scope` and `symbol` fields of the tree, marks captured locals, and returns a `Module`: all symbols
+in order. `warn_unused` gives the warnings that need the checker's marks. Types stay empty here: the checker fills them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..syntax import ast
 from . import expressions, paths, patterns
 from .items import declare_impls, declare_items, predeclare, visit_items
 from .library import declare_library, library_tool
-from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
+from .modules import file_module, new_module, order_modules, resolve_imports, warn_unused_imports
 from .names import outermost
 from .state import Module, Resolver
 
@@ -27,20 +27,25 @@ HANDLERS = {
 
 
 def resolve(project: Project, diagnostics: Diagnostics) -> Module:
+    """Resolve all names of a program; return what it declares. Reports E1001 to E1014 and the modules that could not be read.
+
+    The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
+    resolved, and imports inside blocks are known only after the bodies.
+    """
     r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, library_tool, project)
     for code, span, message, help in project.rejected:
         r.report(code, span, message, help=help)
     predeclare(r)
     declare_library(r)
     bodies = _declare(r)
-    settle_imports(r)
+    resolve_imports(r)
     for module in r.module.modules:
         with r.inside(module, r.spaces[module]):
             declare_impls(r, bodies[module])
     for module in r.module.modules:
         with r.inside(module, r.spaces[module]):
             visit_items(r, bodies[module])
-    settle_imports(r)  # those of blocks
+    resolve_imports(r)  # those of blocks, which the bodies have added
     order_modules(r)
     warn_unused_imports(r)
     r.module.sort()
@@ -50,11 +55,12 @@ def resolve(project: Project, diagnostics: Diagnostics) -> Module:
 
 
 def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
-    """Gives every module and every item of a module its symbol."""
+    """Give every module and every item of a module its symbol; return the items by module."""
     bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]] = {}
     project = r.project
     r.by_file[project.main] = new_module(r, r.root)
     r.undeclared.append((r.root, project.trees[project.main].items))
+    # In order of their names, so that messages and images do not depend on the file system.
     roots = sorted(project.roots.items())
     while r.undeclared or roots:
         if r.undeclared:
@@ -67,27 +73,32 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
             r.rooted.names[name] = file_module(r, file, name, r.root)
     for name, symbol in r.spaces[r.root].names.items():
         if isinstance(symbol, ModuleSymbol):
+            # Modules that the root declares are reached from every module, as files of the root are.
             r.rooted.names.setdefault(name, symbol)
     return bodies
 
 
 def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Source]) -> None:
-    """W0001 for locals that nothing reads; W0011 for `mut` that nothing needs. Needs the checker's marks. After an error the
-    marks are incomplete, so nothing is said then."""
+    """Warn of locals that nothing reads (W0001) and of `mut` that nothing needs (W0011), by the marks of the checker.
+
+    After an error the marks are incomplete, so nothing is reported then. A name that W0010 was reported for is left out.
+    """
     if diagnostics.has_errors:
         return
-    shadowing = {found.span for found in diagnostics.found if found.code == "W0010"}
+    shadowing = {diagnostic.span for diagnostic in diagnostics.found if diagnostic.code == "W0010"}
     holes: dict[str, dict[str, int]] = {}
     for local in module.locals:
         place = local.declared_at
         if place is None or local.name == "self":
             continue
         span = _name_span(place, local)
+        # W0010 said that the name is probably a variant.
         if span in shadowing:
             continue
         if not local.read and not local.name.startswith("_"):
             if span.file not in holes:
                 holes[span.file] = _holes(sources[span.file].text)
+            # A `{name}` behind the declaration is most likely a hole that was meant to read it.
             in_string = holes[span.file].get(local.name, 0) >= span.end
             help = f"write `${{{local.name}}}` in the string: a hole has a `$`" if in_string else None
             help = help or f"write `_{local.name}` if that is meant"
@@ -100,15 +111,15 @@ _HOLE = re.compile(r'["\n]|(?<!\$)\{(\w+)')
 
 
 def _holes(text: str) -> dict[str, int]:
-    """Words behind a `{` in strings, as strings of other languages have holes, with the last place of each."""
-    found: dict[str, int] = {}
+    """Return the words behind a `{` in strings, as strings of other languages have holes, with the last offset of each."""
+    words: dict[str, int] = {}
     quoted = False
     for match in _HOLE.finditer(text):
         if match[1] is None:
             quoted = match[0] == '"'
         elif quoted:
-            found[match[1]] = match.start()
-    return found
+            words[match[1]] = match.start()
+    return words
 
 
 def _name_span(place: ast.Node, local: Local) -> Span:

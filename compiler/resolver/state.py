@@ -1,6 +1,8 @@
-"""The state of one resolution: the scope chain, the function being resolved, and what has been found.
+"""The state of one resolution: scopes, the function being resolved, and the symbols declared so far.
 
-Hands on `Resolver`, `Module`. Must not know: the forms of the language; the tables of its sibling modules do.
+Hands on `Resolver`, which every handler of this folder takes as `r`; `Module`, the result that the checker takes; `Scope`,
+`Import` and `ErroneousSymbol`. What a form of the language does with names is in the tables of handlers of `expressions`, `paths`
+and `patterns`, which `program` puts together: a new form needs a handler there and nothing here.
 """
 
 from __future__ import annotations
@@ -20,15 +22,12 @@ from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..types import ANY
 
-# ----------------------------------------------------------------
 # Lexical scopes (L-5.4): what a name denotes where it stands.
-#
-# Hands on `Scope`, `Import`, `ErroneousSymbol`.
 
 
 @dataclass(eq=False, slots=True)
 class ErroneousSymbol(Symbol):
-    """A name whose declaration was reported, or may stand where the parser gave up: what uses it is silent."""
+    """A name whose declaration was reported, or may stand where the parser gave up: its uses are not reported again."""
 
 
 @dataclass(eq=False, slots=True)
@@ -40,8 +39,8 @@ class AmbiguousSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class Import:
-    """One name that a `use` brings into `scope`, or with name `*` all that its path offers. `symbol` is filled when somebody
-    asks for the name first; `state` is then `busy`, afterwards `done`."""
+    """One name that a `use` brings into `scope`, or with name `*` all that its path offers. `symbol` is filled when the name is
+    first looked up (`names.imported_symbol`); `state` is `busy` meanwhile, so that a circle ends, and `done` afterwards."""
 
     name: ast.Ident
     path: list[ast.Ident]
@@ -68,7 +67,7 @@ class Scope:
         self.open = False
 
     def visible(self, function: FunctionScope | None) -> Iterator[tuple[str, Symbol]]:
-        """Every visible name, innermost first."""
+        """Yield every name that code of `function` sees here, innermost first; an import only if it was looked up."""
         scope: Scope | None = self
         while scope is not None:
             for name, symbol in scope.names.items():
@@ -81,7 +80,7 @@ class Scope:
 
 
 def sees(function: FunctionScope | None, local: Local) -> bool:
-    """Whether code of `function` may use `local`: its own, or one of a function around a closure."""
+    """Return whether code of `function` may use `local`: its own, or one of a function around a closure (L-2.4.5)."""
     at = function
     while at is not None:
         if at is local.scope:
@@ -90,15 +89,14 @@ def sees(function: FunctionScope | None, local: Local) -> bool:
     return False
 
 
-# ----------------------------------------------------------------
-
+# The last help for an unknown name, by what was looked for.
 DECLARE = {
     "name": "declare it first, or import it with `use`",
     "type": "declare it with `struct`, `enum` or `schema`",
     "tool": "declare a `tool`, `mcp` or `memory` of that name, or import it with `use`",
     "memory": "declare a `memory`, `hashmap` or `ledger` of that name, or import it with `use`",
 }
-LONGEST = 40  # letters of the program that a help repeats
+LONGEST = 40  # characters of the program that a help repeats
 _DOTTED = re.compile(r"\s*\.\s*(\w+)")
 
 
@@ -122,14 +120,16 @@ class Module:
     decorated: list[tuple[list[ast.Decorator], str]] = field(default_factory=list)
 
     def add(self, symbol: Symbol, place: Span) -> None:
+        """Append a symbol; `place` is its name, by which `sort` orders."""
         self.symbols.append(symbol)
         self.places[symbol] = place
 
     def members_of(self, owner: Symbol) -> dict[str, list[FunctionSymbol]]:
+        """Return the methods and associated functions of a type by name, those of traits not among them."""
         return self.members.get(owner, {})
 
     def sort(self) -> None:
-        """Nested items are met late; afterwards all stand in order."""
+        """Put symbols and initialisers into the order of their modules, then of the source: nested items were added late."""
         self.symbols.sort(key=lambda symbol: (_rank(symbol), self.places[symbol].start))
         self.inits.sort(key=lambda init: (init[0].rank, init[1].span.start))
 
@@ -138,12 +138,13 @@ def _rank(symbol: Symbol) -> int:
     return symbol.home.rank if symbol.home is not None else 0
 
 
-# A handler visits a node and may hand back one child to go on with, so that long left spines need no recursion.
+# A handler visits a node and may return one child to go on with, so that long left spines need no recursion.
 Handler = Callable[["Resolver", Any], "ast.Node | None"]
 
 
 class Block:
-    """The scope of one `with`; a generator would cost three times as much, and every block has one."""
+    """A scope that lasts for one `with`; `contextmanager` would cost three times as much, and every block of a program has
+    one."""
 
     __slots__ = ("resolver", "outer")
 
@@ -160,11 +161,14 @@ class Block:
 
 
 class Resolver:
+    """What is known at one moment of the walk over a program. `at` is the module, `scope` the innermost scope and `function` the
+    function whose names are being resolved; None outside of functions."""
+
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "stages", "chain",
-        "body_name", "made",
+        "body_name", "memory_counts",
     )  # fmt: skip
 
     def __init__(
@@ -178,9 +182,10 @@ class Resolver:
     ) -> None:
         self.diagnostics = diagnostics
         self.handlers = handlers
+        # Two functions of siblings that import this file, handed in so that imports make no circle:
         self.associated = associated  # what a type offers under a name
-        self.library: dict[str, Symbol] = {}  # what was declared of it so far
         self.library_tool = library_tool  # what `std::tools` offers under a name
+        self.library: dict[str, Symbol] = {}  # the tools of `std::tools` that were declared so far
         self.stages: list[str] = []  # of the pipeline being resolved, those before the present one
         self.chain = 0  # imports that wait for each other now
         self.asking: set[tuple[ModuleSymbol, str]] = set()  # names being looked for behind the globs of a module
@@ -200,10 +205,11 @@ class Resolver:
         self.scope = self.rooted
         self.function: FunctionScope | None = None
         self.nesting = Nesting()
-        self.body_name = "memory"  # the function around
-        self.made: dict[str, int] = {}  # memory values by what they are called after
+        self.body_name = "memory"  # name of the declared function around
+        self.memory_counts: dict[str, int] = {}  # memory values so far, by the function that makes them
 
     def visit(self, node: ast.Node | None) -> None:
+        """Resolve the names in a node and in what stands inside it."""
         if node is not None:
             self.nesting.call(self._walk, node)
 
@@ -219,12 +225,12 @@ class Resolver:
             return
 
     def block(self) -> Block:
-        """A scope inside the present one."""
+        """Return a `with` block whose scope is inside the present one."""
         return Block(self)
 
     @contextmanager
     def body(self, parent: FunctionScope | None) -> Iterator[FunctionScope]:
-        """A function body with its own locals; `parent` is set for closures."""
+        """Open a function body with its own locals; `parent` is the function around a closure, None for declared functions."""
         outer = self.function
         self.function = FunctionScope(parent)
         try:
@@ -234,7 +240,7 @@ class Resolver:
             self.function = outer
 
     def declare(self, name: str, place: ast.Node, mutable: bool = False) -> Local:
-        """A new local, visible from here on in the present scope."""
+        """Return a new local, visible from here on in the present scope; it hides an earlier one of its name (L-5.4)."""
         assert self.function is not None
         local = Local(name, ANY, mutable, self.function, declared_at=place)
         self.function.locals.append(local)
@@ -244,7 +250,7 @@ class Resolver:
 
     @contextmanager
     def inside(self, module: ModuleSymbol, scope: Scope) -> Iterator[None]:
-        """Names resolve as they do in `scope` of `module`."""
+        """Resolve names as they do in `scope` of `module`, outside of any function, until the `with` ends."""
         outer = self.at, self.scope, self.function
         self.at, self.scope, self.function = module, scope, None
         try:
@@ -253,13 +259,13 @@ class Resolver:
             self.at, self.scope, self.function = outer
 
     def memory_name(self) -> str:
-        """What a memory value is called: after the function that makes it, and which one of it (M-2.18)."""
-        number = self.made[self.body_name] = self.made.get(self.body_name, 0) + 1
+        """Return the name of the next memory value: the function that makes it and a number from 1, as `main#2` (M-2.18)."""
+        number = self.memory_counts[self.body_name] = self.memory_counts.get(self.body_name, 0) + 1
         return f"{self.body_name}#{number}"
 
     def type_key(self, name: str) -> str:
-        """What tells a declared type from others of its name (Nominal.key): nothing for the first one met, the path of the module
-        for those after it, and a number in blocks."""
+        """Return what tells a declared type from others of its name (`Nominal.key`): "" for the first, the path of its module for
+        later ones, with a number where that is taken too."""
         key = name
         number = 1
         while key in self.type_keys:
@@ -269,29 +275,31 @@ class Resolver:
         return "" if key == name else key
 
     def parameter_key(self, name: str) -> str:
-        """What tells a type parameter from others of its name."""
+        """Return what tells a type parameter from others of its name."""
         self.parameters += 1
         return f"{name}#{self.parameters}"
 
     def unknown_name(
-        self, name: ast.Ident, code: str = "E1001", what: str = "name", offered: Callable[[Symbol], bool] | None = None
+        self, name: ast.Ident, code: str = "E1001", what: str = "name", suits: Callable[[Symbol], bool] | None = None
     ) -> None:
-        """`offered` tells which visible symbols make sense where the name stands."""
+        """Report a name that denotes nothing, with the best of the helps. `suits` tells which visible symbols make sense where
+        the name stands; `what` is a key of DECLARE."""
+        # Looking for near names takes a walk over all of them: after many reports a program gets the short help.
         if not patient():
             self.report(code, name.span, f"undefined {what} `{name.text}`", help=everyday_name(name.text) or DECLARE[what])
             return
         visible = self.scope.visible(self.function)
-        candidates = (text for text, found in visible if offered is None or offered(found))
+        candidates = (text for text, symbol in visible if suits is None or suits(symbol))
         help = self._stage(name.text) or self.elsewhere(name.text) or self.as_variant(name.text) or self._library(name)
         help = help or everyday_name(name.text) or did_you_mean(name.text, candidates) or DECLARE[what]
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
 
     def nearest_name(self, name: str) -> str | None:
-        """The variable that was meant by a name that is nearly so spelt."""
-        return did_you_mean(name, [text for text, found in self.scope.visible(self.function) if isinstance(found, Local)])
+        """Return a help that names the variable spelt most like `name`, or None."""
+        return did_you_mean(name, [text for text, symbol in self.scope.visible(self.function) if isinstance(symbol, Local)])
 
     def text(self, node: ast.Node) -> str:
-        """A node as it is written, if it is short and on one line."""
+        """Return a node as it is written if it has at most LONGEST characters on one line, else `…`."""
         written = self.project.sources[node.span.file].text[node.span.start : node.span.end]
         return written if len(written) <= LONGEST and "\n" not in written else "…"
 
@@ -309,21 +317,21 @@ class Resolver:
         return library_help(name.text, dotted[1]) if dotted is not None else None
 
     def elsewhere(self, name: str) -> str | None:
-        """The `use` that would bring in a public item of that name from another module of the program."""
+        """Return a help with the `use` that would bring in a public item of that name from another module, or None."""
         for module, scope in self.spaces.items():
             if name in scope.public and module is not self.at:
                 return f"add `use {'::'.join(('crate', *module.path, name))};`"
         return None
 
     def as_variant(self, name: str) -> str | None:
-        """The path of a variant of that name, if one visible enum has it."""
+        """Return a help with the path of a variant of that name, if exactly one visible enum has it."""
         visible = self.scope.visible(self.function)
-        enums = [text for text, found in visible if isinstance(found, EnumSymbol) and name in found.variants]
+        enums = [text for text, symbol in visible if isinstance(symbol, EnumSymbol) and name in symbol.variants]
         return f"write `{enums[0]}::{name}`" if len(enums) == 1 else None
 
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, first: Span | None = None
     ) -> None:
-        """`first` is the place an earlier declaration stands."""
+        """Report a diagnostic; `first` is the place of an earlier declaration of the same name."""
         related = () if first is None else (Related(first, "first defined here"),)
         self.diagnostics.report(code, span, message, help=help, related=related)

@@ -1,7 +1,9 @@
 """The state of one check, and the operations every family of rules is written in.
 
-Hands on `Checker` (infer, value, coerce, report), `Expected` (what the surroundings ask of an expression) and the frames of
-propagation targets and loops. Must not know: the rules of any form; the tables of its sibling modules do.
+Hands on `Checker`, which every rule of this folder takes as `c` (`infer`, `value`, `coerce`, `report`), `Expected` (what the
+surroundings of an expression ask of it), and the frames for errors and loops (`Target`, `Raise`, `LoopFrame`). The rule of a form
+of the language is a function in the table RULES of a sibling file; `program` puts the tables together. Where something is checked
+that depends on the function around it, look at `Target`.
 """
 
 from __future__ import annotations
@@ -42,14 +44,11 @@ from ..syntax.layout import MAX_NESTING
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, learn, nilable
 
-# ----------------------------------------------------------------
 # Private fields (L-8.4): usable in the module of their struct and its submodules.
-#
-# Hands on `ModuleMap` and `private_fields`.
 
 
 class ModuleMap:
-    """Which module the text at a place belongs to."""
+    """Which module the text at a place belongs to: a file may hold several, written out with `mod name { … }`."""
 
     __slots__ = ("files", "borders", "hidden")
 
@@ -57,11 +56,12 @@ class ModuleMap:
         self.files = {module.file: module for module in modules if module.home is None or module.home.file != module.file}
         # of each file, by place: where another module begins, or goes on behind one that is written out in it
         self.borders = {file: list(_borders(tree.items, self.files.get(file))) for file, tree in project.trees.items()}
-        self.hidden: dict[StructSymbol, frozenset[str]] = {}  # private fields, of structs that were asked for
+        self.hidden: dict[StructSymbol, frozenset[str]] = {}  # names of private fields; filled by `private_fields`
 
     def at(self, place: Span) -> ModuleSymbol:
-        """The innermost module around a place."""
+        """Return the innermost module around a place."""
         borders = self.borders[place.file]
+        # Borders are sorted by offset, as the items of a file are.
         before = bisect_right(borders, place.start, key=lambda border: border[0])
         inner = borders[before - 1][1] if before else None
         return inner or self.files[place.file]
@@ -76,21 +76,20 @@ def _borders(items: Sequence[ast.TopLevel], around: ModuleSymbol | None) -> Iter
 
 
 def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> frozenset[str]:
-    """The fields of a struct that code at `place` may not name."""
+    """Return the names of the fields of a struct that code at `place` may not name; schemas have none (L-8.4)."""
     home = symbol.home
     if home is None or isinstance(symbol.declaration, ast.Schema):
         return frozenset()
+    # Cached: a struct may have thousands of uses, and each asks.
     hidden = modules.hidden.get(symbol)
     if hidden is None:
         hidden = modules.hidden[symbol] = frozenset([field.name.text for field in symbol.declaration.fields if not field.public])
     return frozenset() if not hidden or modules.at(place).is_inside(home) else hidden
 
 
-# ----------------------------------------------------------------
-
 class Expected(NamedTuple):
-    """What a place asks of its expression: a type (None: any, and parts may be open), the code of a mismatch, and words that
-    name the place. `used` is false where the value is thrown away."""
+    """What a place asks of its expression: a type (None: any, and parts of it may be open), the code of the diagnostic for a
+    mismatch, and the words that name the place in its message. `used` is false where the value is thrown away."""
 
     type: Type | None = None
     code: str = "E2001"
@@ -98,15 +97,16 @@ class Expected(NamedTuple):
     used: bool = True
 
     def of(self, type_: Type | None, place: str = "") -> Expected:
-        """The same place's part of another type."""
+        """Return what the same place asks of a part, which has another type; nothing if that is None."""
         return Expected(type_, self.code, place or self.place) if type_ is not None else FREE
 
     @property
     def concrete(self) -> bool:
+        """Return whether the type is known in full, so that a value can be converted to it."""
         return self.type is not None and is_complete(self.type)
 
 
-# What a `.` may follow without brackets.
+# Expressions that a `.` may follow without brackets.
 _SIMPLE = (
     ast.PathExpr, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Call, ast.MethodCall, ast.StringLiteral, ast.ArrayExpr,
     ast.MapExpr, ast.Propagate, ast.Interpolation, ast.IntLiteral,
@@ -139,7 +139,7 @@ class Target:
     fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
-    noted: bool = False  # W0020 is told once in each
+    warned_of_message: bool = False  # W0020 is reported once in each function
 
 
 @dataclass(slots=True)
@@ -151,12 +151,12 @@ class LoopFrame:
     breaks: list[tuple[ast.Expr | None, Type]] = field(default_factory=list)
 
 
-class WaitingBounds(NamedTuple):
-    """Type arguments whose bounds are looked at when all impls are known."""
+class PendingBounds(NamedTuple):
+    """Type arguments of a use of `owner` whose bounds are checked when all impls are known."""
 
     owner: str
     parameters: Sequence[TypeParameterSymbol]
-    found: Sequence[Type]
+    arguments: Sequence[Type]
     span: Span
 
 
@@ -177,24 +177,29 @@ SPINES: dict[type[ast.Node], str] = {
 }
 
 
+# Limits that keep the time of a check in proportion to the length of the program (G-5.8 to G-5.13).
 HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
 FORM_FIELDS = 10_000  # that the JSON forms of schemas may have together, beside one for each character
 MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
-DEEPEST = MAX_NESTING + 8  # and how deep it may be: a written one, with what inference puts around it
+DEEPEST = MAX_NESTING + 8  # levels a type may have: those of a written one, with what inference puts around it
 
 
 class Checker:
+    """What is known in one check of a program, at one moment of it. The tables are filled by the passes of `program`, in their
+    order; `targets`, `loops` and the fields behind them change as the walk enters and leaves functions."""
+
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
-        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "links",
-        "traits", "models", "trait_symbols", "implementations", "offers", "made_by", "field_types", "error_impls",
-        "waiting_bounds",
+        "connections", "mockable", "tool_sources", "agents", "manifest", "servers", "tools",
+        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
+        "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "implementation_of", "field_types",
+        "error_impls",
+        "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
-        "open_lets", "filling", "slot_changes",
-        "form_room", "form_sizes", "texts", "lints", "computed_bounds", "fields_of",
+        "open_lets", "filling_call", "slot_changes",
+        "form_room", "form_sizes", "text_values", "lints", "computed_bounds", "fields_of",
     )  # fmt: skip
 
     def __init__(
@@ -206,89 +211,95 @@ class Checker:
         lints: Sequence[Lint] = (),
     ) -> None:
         self.sources = sources
-        self.lints = lints  # that look at each value that went where a type is expected
+        self.lints = lints  # called for each value that went where a type is expected
         self.mutating = mutating  # names of methods that may change their receiver
-        self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
+        # Links of places that are written: there `.name` of a Map is the key, not an optional value (L-5.5.1).
+        self.written_links: set[ast.Expr] = set()
         # expressions that belong to the code around the body they stand in, and the targets and loops they have there
         self.outside: dict[ast.Expr, tuple[list[Target], list[LoopFrame]]] = {}
         self.diagnostics = diagnostics
         self.expressions = expressions
-        self.error_count = 0  # unchanged between two moments: what was done meanwhile is sound
+        self.error_count = 0  # if it is unchanged between two moments, what was checked meanwhile has no errors
         self.nesting = Nesting()
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
-        self.fields_of: dict[Symbol, Any] = {}  # of structs and variants whose literals were met (`expressions.Fields`)
+        self.fields_of: dict[Symbol, Any] = {}  # of structs and variants with literals (`expressions.Fields`)
         self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
-        self.offering: list[Offering] = []  # all that gives tools to models
+        self.tool_sources: list[Offering] = []  # all that offers tools to models
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
         self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
-        self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
-        self.visited: set[StructSymbol] = set()  # structs whose JSON form was looked at, and found fine
+        self.constants: dict[ConstSymbol, str] = {}  # state of folding: busy, done or failed
+        self.visited: set[StructSymbol] = set()  # structs that have a JSON form, as far as they were checked
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
-        self.offers: dict[tuple[Nominal, str, Any], list[Any]] = {}  # of types without type arguments, by method and module
-        self.made_by: dict[ImplSymbol, Implementation] = {}
+        # Methods that traits offer, by type, name and module; only of types without type arguments.
+        self.trait_method_cache: dict[tuple[Nominal, str, Any], list[Any]] = {}
+        self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
-        self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
+        self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
-        self.computed_bounds: list[ast.Expr] = []  # of declared memories, which ask no model and no memory
+        self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
-        self.heads: dict[Type, Any] = {}  # the constructors of types that were matched (`constructors.Heads`)
+        self.heads: dict[Type, Any] = {}  # cache of `constructors.Reading.heads`
         self.match_steps = MATCH_STEPS
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
-        self.filling: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
+        self.filling_call: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
         self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
         self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
         self.form_sizes: dict[Type, tuple[int, int]] = {}
-        self.texts: dict[Local, ast.Expr] = {}  # what immutable variables of text begin as
+        self.text_values: dict[Local, ast.Expr] = {}  # initialisers of immutable variables of text
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
-    # ------------------------------------------------------------ expressions
+    # Expressions.
 
     def infer(self, node: ast.Expr, expected: Expected = FREE) -> Type:
-        """Types an expression; `expected` guides literals, constructors, closures and tails, but nothing is converted."""
+        """Return the type of an expression and set `node.type`. `expected` guides literals, constructors, closures and tails,
+        but nothing is converted. The first call decides: later ones return the same type, whatever they expect."""
         if node.type is None:
+            # An operand of `spawn` belongs to the code around its task.
             if self.outside and node in self.outside:
                 return self._infer_outside(node, expected)
             if type(node) in SPINES:
                 self._infer_spine(node)
             if node.type is None:
-                found: Type = self.nesting.call(self.expressions[type(node)], self, node, expected)
-                node.type = self.bounded(found, node.span)
+                type_: Type = self.nesting.call(self.expressions[type(node)], self, node, expected)
+                node.type = self.bounded(type_, node.span)
         return node.type  # type: ignore[no-any-return]
 
     def bounded(self, type_: Type, span: Span) -> Type:
-        """The type, or after a report the erroneous one if a walk over it would take too long (G-5.8)."""
-        return type_ if type_.weight <= HEAVIEST and type_.depth <= DEEPEST else self.too_large(span)
+        """Return the type; ERRONEOUS after a report, E0114, if walks over it would take too long (G-5.8)."""
+        return type_ if type_.weight <= HEAVIEST and type_.depth <= DEEPEST else self.report_too_large(span)
 
-    def too_large(self, span: Span) -> Type:
+    def report_too_large(self, span: Span) -> Type:
+        """Report E0114 for a type that is too large or too deep."""
         message = "a type nests too deeply or is made of too many types"
         return self.report("E0114", span, message, help="declare a struct for a part")
 
     def _infer_outside(self, node: ast.Expr, expected: Expected) -> Type:
-        inside = self.targets, self.loops
+        inner = self.targets, self.loops
         self.targets, self.loops = self.outside.pop(node)
-        found = self.infer(node, expected)
-        self.targets, self.loops = inside
-        return found
+        type_ = self.infer(node, expected)
+        self.targets, self.loops = inner
+        return type_
 
     def _infer_spine(self, node: ast.Expr) -> None:
+        """Type what a left-deep chain begins with, from the innermost link outward; the outermost one is left to `infer`."""
         chain: list[ast.Expr] = []
         at = node
         while type(at) in SPINES and at.type is None:
@@ -296,19 +307,20 @@ class Checker:
             if getattr(at, "memory", None) is not None:  # the links of its chain are steps
                 break
             if isinstance(at, ast.MethodCall) and at.name.text in self.mutating:
-                self.written(at.receiver)
+                self.note_written_place(at.receiver)
             below = getattr(at, SPINES[type(at)])
+            # The first left side of a pipe is an argument of a call, typed there against its parameter.
             if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
                 break
             at = below
         for inner in reversed(chain[1:]):
             inner.type = self.bounded(self.expressions[type(inner)](self, inner, FREE), inner.span)
 
-    def written(self, place: ast.Expr) -> None:
-        """Notes the links of a place before it is typed."""
+    def note_written_place(self, place: ast.Expr) -> None:
+        """Note that a chain of fields and indexes is written; must be called before it is typed."""
         while True:
             if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
-                self.links.add(place)
+                self.written_links.add(place)
                 place = place.receiver
             elif isinstance(place, ast.GroupExpr):
                 place = place.inner
@@ -316,80 +328,86 @@ class Checker:
                 return
 
     def value(self, node: ast.Expr, expected: Expected) -> Type:
-        """Types an expression and converts it to what its place asks for."""
-        found = self.infer(node, expected)
-        return self.coerce(node, found, expected)
+        """Type an expression and convert it to what its place asks for; return the type it then has, ERRONEOUS after a
+        mismatch."""
+        return self.coerce(node, self.infer(node, expected), expected)
 
-    def coerce(self, node: ast.Expr, found: Type, expected: Expected) -> Type:
-        """Fills `node.coercion`, or reports the mismatch."""
+    def coerce(self, node: ast.Expr, actual: Type, expected: Expected) -> Type:
+        """Set `node.coercion` to what converts a value of type `actual` to the expected type, or report the mismatch. Return
+        the type the value then has; an open side of a variable's type is learned on the way (L-3.2.8)."""
         wanted = expected.type
-        if wanted is None or found is ERRONEOUS:
-            return found
-        coercion = convert(found, wanted)
+        # What was reported must not be reported again as a mismatch.
+        if wanted is None or actual is ERRONEOUS:
+            return actual
+        coercion = convert(actual, wanted)
         if isinstance(coercion, _Mismatch):
-            self.mismatch(node, found, wanted, expected)
+            self.report_mismatch(node, actual, wanted, expected)
             return ERRONEOUS
-        if found.is_open:
+        if actual.is_open:
             learn(node, wanted)
-        self.note_message(node.span, found, coercion)
+        self.warn_of_message(node.span, actual, coercion)
         node.coercion = coercion
-        if found is not wanted:
+        # The same object needs no lint, and most values have exactly the type that is expected.
+        if actual is not wanted:
             for lint in self.lints:
-                lint(self, node, found, wanted)
-        return NEVER if found == NEVER else wanted
+                lint(self, node, actual, wanted)
+        return NEVER if actual == NEVER else wanted
 
-    def note_message(self, span: Span, found: Type, coercion: Coercion | None) -> None:
-        """W0020, once in a function: an error becomes its message (L-3.3.16)."""
-        made: object = coercion.inner if isinstance(coercion, ToOption) else coercion
-        if not isinstance(made, (ToMessage, ErrToMessage)) or not self.targets:
+    def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
+        """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
+        conversion: object = coercion.inner if isinstance(coercion, ToOption) else coercion
+        if not isinstance(conversion, (ToMessage, ErrToMessage)) or not self.targets:
             return
         target = self.function_target
-        if target.noted:
+        if target.warned_of_message:
             return
-        target.noted = True
-        kind = found.arguments[1] if isinstance(found, Generic) else found
+        target.warned_of_message = True
+        kind = error.arguments[1] if isinstance(error, Generic) else error
         self.report(
             "W0020", span, f"the error `{kind}` becomes its message, a String",
             help=f"to keep its kind, write `{kind}` where `String` stands; for the message alone, `.message`",
         )  # fmt: skip
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
-        """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""
+        """Type an expression whose value becomes the value of the form around it; it is converted if the expected type is
+        known."""
         return self.value(node, expected) if expected.concrete else self.infer(node, expected)
 
     def join_branches(self, branches: list[tuple[ast.Expr, Type]], code: str = "E2021") -> Type:
-        """The join of branch values; converts each branch; reports the first that does not join."""
+        """Return the join of the branches' types and convert each branch to it; report the first that does not join (L-3.4.1)."""
         joined: Type = NEVER
-        for node, found in branches:
-            wider = join(joined, found)
+        for node, type_ in branches:
+            wider = join(joined, type_)
             if wider is None:
                 self.report(
-                    code, node.span, f"the branches disagree: `{joined}` and `{found}`",
-                    help=branches_help(joined, found, self.text(node)[1:-1]),
+                    code, node.span, f"the branches disagree: `{joined}` and `{type_}`",
+                    help=branches_help(joined, type_, self.text(node)[1:-1]),
                 )
                 return ERRONEOUS
             joined = wider
-        for node, found in branches:
-            coercion = convert(found, joined)
+        for node, type_ in branches:
+            coercion = convert(type_, joined)
             node.coercion = None if coercion is MISMATCH else coercion
         return joined
 
-    # ------------------------------------------------------------ targets
+    # Targets: the function, closure or `try` around.
 
     @property
     def target(self) -> Target:
+        """Return where an error goes from here; only inside a body."""
         return self.targets[-1]
 
     @property
     def function_target(self) -> Target:
-        """The function, closure or initialiser that `return` leaves."""
+        """Return the function, closure or initialiser that `return` leaves."""
         return next(t for t in reversed(self.targets) if t.kind != "try")
 
     @property
     def in_try(self) -> bool:
+        """Return whether the innermost target is a `try`."""
         return self.target.kind == "try"
 
-    # ------------------------------------------------------------ reports
+    # Reports.
 
     def report(
         self,
@@ -401,50 +419,53 @@ class Checker:
         first: Span | None = None,
         note: str = "first defined here",
     ) -> Type:
-        """Reports and hands back the erroneous type, so that a rule can `return c.report(…)`."""
+        """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
+        `note` describes."""
         related = () if first is None else (Related(first, note),)
+        # Warnings do not count: what is only warned of can be compiled.
         self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
 
-    def missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
-        """E2022: a path of a body gives no value (L-3.8.4); `body` is what ends without one."""
+    def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
+        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
-    def mismatch(self, node: ast.Expr, found: Type, wanted: Type, expected: Expected) -> Type:
-        if expected.code == "E2023" and found == NIL and isinstance(node, ast.Block) and node.result is None:
-            return self.missing_value(node, wanted)
-        if found == NIL:
+    def report_mismatch(self, node: ast.Expr, actual: Type, wanted: Type, expected: Expected) -> Type:
+        """Report that an expression has another type than its place asks for, with the help for the most likely mistake."""
+        if expected.code == "E2023" and actual == NIL and isinstance(node, ast.Block) and node.result is None:
+            return self.report_missing_value(node, wanted)
+        if actual == NIL:
             help: str | None = self._nothing_help(node, wanted)
         elif wanted == NIL and expected.code == "E2023":
             is_main = self.function_target.name == "`main`"
-            help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
-        elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and found == option(wanted.inner):
+            help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {actual}`"
+        elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and actual == option(wanted.inner):
             help = f"`{wanted}` takes the value itself: {self.text(some)}"
         elif (filled := self.filled_by(node)) is not None:
             any_of = "Map<String, Any> = {}" if generic(filled.type, "Map") else "Array<Any> = []"
             help = f"`{filled.name}` has the type of its first use; for several kinds: `let mut {filled.name}: {any_of};`"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
-        elif (found, wanted) == (FLOAT, INT) and expected.place in MILLISECONDS:
+        elif (actual, wanted) == (FLOAT, INT) and expected.place in MILLISECONDS:
             help = milliseconds_help(node, self.text(node)[1:-1])
         else:
-            help = explain(found, wanted)
+            help = explain(actual, wanted)
         where = f" for {expected.place}" if expected.place else ""
-        message = f"expected `{wanted}`{where}, found `{found}`"
+        message = f"expected `{wanted}`{where}, found `{actual}`"
         return self.report(expected.code, node.span, message, help=help)
 
     def filled_by(self, node: ast.Expr) -> Local | None:
-        """The variable with the type of its first use that the expression is put into by the present call."""
-        if self.filling is None or all(argument.value is not node for argument in self.filling.arguments):
+        """Return the variable that the present call puts the expression into, if its type is that of its first use (L-3.2.8)."""
+        if self.filling_call is None or all(argument.value is not node for argument in self.filling_call.arguments):
             return None
-        place = self.filling.receiver
+        place = self.filling_call.receiver
         local = place.binding if isinstance(place, ast.PathExpr) else None
         return local if isinstance(local, Local) and local.learned else None
 
     def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
-        """For nil where a value is expected: the literal, or a call that has no result."""
+        """Return the help for nil where a value is expected: for the literal, or a call that has no result."""
         while isinstance(node, ast.GroupExpr) or (isinstance(node, ast.Block) and node.result is not None):
             node = node.inner if isinstance(node, ast.GroupExpr) else node.result  # type: ignore[assignment]
         if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and node.callee.segments[-1].text == "emit":
@@ -456,40 +477,42 @@ class Checker:
         return f"`nil` is a value of `{nilable(wanted)}`"
 
     def operand(self, node: ast.Node, stand_in: str) -> str:
-        """A node as it is written, to be put before a `.` or into brackets; `stand_in` for what is long or needs brackets."""
+        """Return a node as it is written, to be put before a `.` or into brackets; `stand_in` for one that is longer than 40
+        characters or needs brackets."""
         written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
         simple = isinstance(node, _SIMPLE) and len(written) <= 40 and "`" not in written
         return written if simple else stand_in
 
     def text(self, node: ast.Node) -> str:
-        """A node as it is written, for messages; long ones are cut."""
+        """Return a node as it is written, in backticks and on one line, for messages; cut after 39 characters."""
         written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
         return f"`{written}`" if len(written) <= 40 else f"`{written[:39]}…`"
 
-    # ------------------------------------------------------------ declared types
+    # Declared types.
 
     def declared(self, type_: Type) -> StructSymbol | EnumSymbol | None:
-        """The symbol behind a nominal type."""
+        """Return the struct, schema or enum that a type names; None for every other type."""
         symbol = self.nominals.get(type_.unique_name) if isinstance(type_, Nominal) else None
+        # Another kind of type may have the same name: compare the types too.
         return symbol if symbol is not None and bare(symbol.type) == bare(type_) else None
 
 
 def _in_some(node: ast.Expr) -> ast.Expr | None:
-    """What a written `Some(…)` holds."""
+    """Return what a written `Some(…)` holds."""
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and len(node.arguments) == 1:
         return node.arguments[0].value if node.callee.segments[-1].text == "Some" else None
     return None
 
 
 def missing_value_help(body: ast.Node, result: Type) -> str:
-    """What usually helps against E2022, told by the last statement."""
+    """Return the help for E2022, by the last statement of the body."""
     last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
     expression = last.expr if isinstance(last, ast.ExprStmt) else body
     if isinstance(expression, ast.If) and not has_final_else(expression):
         return "the `if` has no `else`: add `else { … }`, or a value behind it"
     if isinstance(last, ast.ExprStmt) and last.terminated and not isinstance(last.expr, ast.Assign):
-        found = last.expr.type
-        if found is not None and found not in (NIL, NEVER) and convert(found, result) is not MISMATCH:
+        value = last.expr.type
+        if value is not None and value not in (NIL, NEVER) and convert(value, result) is not MISMATCH:
             return "drop the `;` of the last expression"
     if (generic(result, "Result") or (None,))[0] == NIL:
         return "end with `Ok()`"
@@ -497,18 +520,18 @@ def missing_value_help(body: ast.Node, result: Type) -> str:
 
 
 def has_final_else(node: ast.If) -> bool:
+    """Return whether a chain of `else if` ends with `else`."""
     at: ast.Expr | None = node
     while isinstance(at, ast.If):
         at = at.otherwise
     return at is not None
 
 
-# ----------------------------------------------------------------
 # Expressions where the parser gave up.
 
 
 def erroneous(c: Checker, node: ast.ErrorExpr, expected: Expected) -> Type:
-    """The parser has reported it; what stands inside is looked at all the same."""
+    """Type the parts of what the parser has reported, so that names in it count as used."""
     for part in node.inside:
         c.infer(part)
     return ERRONEOUS

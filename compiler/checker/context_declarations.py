@@ -1,7 +1,9 @@
 """Contexts: slots by tier, the memories that have them, and clauses `needs` and `reads` (M-10.2 to M-10.4).
 
-Hands on `declare_contexts`, `check_context`, `slot_member`, `slot_in`, `check_clauses` and the types of memories. Must not know:
-how slots are stored.
+Hands on `declare_contexts` and `check_context` to `program`, `check_clauses` to `functions`, `slot_member`, `slot_in` and
+`refuse_change` to the rules of places, `memory_type` (what the name of a memory has), and the checks of earlier names. The
+declaration is `context C { session { mut task: String } }`; the state of a check is in `state`. A rule about all slots goes into
+`_declare_slot`.
 """
 
 from __future__ import annotations
@@ -14,29 +16,27 @@ from ..source import Span
 from ..symbols import ContextSymbol, FunctionSymbol, Local, MemorySymbol, Slot, SlotAccess, Symbol
 from ..syntax import ast
 from ..types import KEYED_MEMORY, MEMORY, Generic, Nominal, Type, error, memory_of, option
-from .context import Checker, Expected, Raise
 from .declarations import at_module_level
 from .decorators import Checked, check_decorators
 from .json_shapes import without_shape
 from .memory_effects import ASKING
 from .propagation import leave
 from .relations import ERRONEOUS, generic
+from .state import Checker, Expected, Raise
 from .types import written_type
 
-# ----------------------------------------------------------------
 # Names that stored things had before: `@was("old")` of slots and fields, `.was("old")` of memories (M-7.8, M-8.23, M-8.24).
-#
-# Hands on `old_name`, `check_old_names` and `check_stored_names`.
 
 
 def old_name(checked: Checked) -> str | None:
-    """What `@was` says among the decorators of a slot or field."""
-    found = dict(checked).get("was", {}).get("name")
-    return found if isinstance(found, str) else None
+    """Return the earlier name that `@was` gives among the checked decorators of a slot or field; None without it."""
+    name = dict(checked).get("was", {}).get("name")
+    return name if isinstance(name, str) else None
 
 
 def check_old_names(c: Checker, what: str, owner: str, named: Sequence[tuple[ast.Ident, str | None]]) -> None:
-    """E4517: the slots or fields of one owner, each with its name before."""
+    """Report earlier names that two slots or fields of one owner claim, or that one of them has now (E4517). `named`: each
+    with its earlier name; `what`: slot or field, for the message."""
     present = {name.text: name.span for name, _ in named}
     claimed: dict[str, Span] = {}
     for name, was in named:
@@ -48,11 +48,13 @@ def check_old_names(c: Checker, what: str, owner: str, named: Sequence[tuple[ast
         elif was in claimed:
             message = f"two {what}s of `{owner}` claim what is stored as `{was}`"
             c.report("E4517", name.span, message, first=claimed[was], help="remove one `@was`")
+        # The first claim counts, for the next message.
         claimed.setdefault(was, name.span)
 
 
 def check_stored_names(c: Checker, memories: Sequence[MemorySymbol]) -> None:
-    """E4516: what is stored under one name belongs to one memory."""
+    """Report stored names that two memories claim (E4516): what is stored under one name belongs to one memory."""
+    # Views store nothing, and a memory with `was` has given up its own old name.
     own = {symbol.name: symbol for symbol in memories if symbol.of is None and symbol.stored_as is None}
     claimed: dict[str, MemorySymbol] = {}
     for symbol in memories:
@@ -69,23 +71,23 @@ def check_stored_names(c: Checker, memories: Sequence[MemorySymbol]) -> None:
         claimed.setdefault(was, symbol)
 
 
-# ----------------------------------------------------------------
+# Declarations.
 
 MISSING = error("MissingContextError")
 
 
 def declare_contexts(c: Checker, symbols: list[Symbol]) -> None:
-    """The slots of every context with their types, before any body."""
+    """Set the slots of every context with their types, before any body is checked."""
     for symbol in symbols:
         if isinstance(symbol, ContextSymbol):
             for tier in symbol.declaration.tiers:
                 for node in tier.slots:
-                    _declare(c, symbol, tier.kind, node)
+                    _declare_slot(c, symbol, tier.kind, node)
             named = [(slot.declaration.name, slot.was) for slot in symbol.slots.values()]
             check_old_names(c, "slot", symbol.name, named)
 
 
-def _declare(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> None:
+def _declare_slot(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> None:
     name = node.name.text
     if name in symbol.slots:
         first = symbol.slots[name].declaration.name.span
@@ -99,23 +101,24 @@ def _declare(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> No
 
 
 def check_context(c: Checker, symbol: ContextSymbol) -> None:
+    """Check the defaults of the slots of a context."""
     for slot in symbol.slots.values():
         if slot.declaration.default is not None:
             at_module_level(c, slot.declaration.default, Expected(slot.type, place=f"slot `{slot.name}`"))
 
 
 def memory_type(symbol: MemorySymbol) -> Type:
-    """What the name of a memory has that was checked."""
+    """Return the type of a memory's name; the memory must have been checked."""
     return KEYED_MEMORY if symbol.keys else one_memory(symbol)
 
 
 def one_memory(symbol: MemorySymbol) -> Type:
-    """The type of one log of it: of a keyed memory what `key` gives."""
+    """Return the type of one log of a memory: of a keyed one what `.key(…)` returns."""
     return MEMORY if symbol.context is None else memory_of(symbol.context.type)
 
 
 def check_context_step(c: Checker, node: ast.MethodCall) -> ContextSymbol | None:
-    """The context that the step names; None after a report."""
+    """Return the context that the step `.context(C)` names; None after a report (E4508)."""
     value = node.arguments[0].value if len(node.arguments) == 1 and node.arguments[0].name is None else None
     if isinstance(value, ast.PathExpr) and isinstance(value.binding, ContextSymbol):
         return value.binding
@@ -126,34 +129,36 @@ def check_context_step(c: Checker, node: ast.MethodCall) -> ContextSymbol | None
     return None
 
 
-# ---------------------------------------------------------------- slots
+# Slots.
 
 
 def slots_of(c: Checker, type_: Type | None) -> dict[str, Slot] | None:
-    """None for what is no memory with a context."""
+    """Return the slots of a memory type by name; None for a type that is no memory with a context."""
     inner = generic(type_, "Memory")
     context = c.contexts.get(inner[0].unique_name) if inner and isinstance(inner[0], Nominal) else None
     return None if context is None else context.slots
 
 
 def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type | None:
-    """The type of `m.slot`: an Option where the slot may be empty; where it is written, what it holds."""
+    """Return the type of `m.slot` and set `node.target`: an Option unless the slot has a default or a clause `needs` it; E2010
+    for an unknown slot."""
     slots = slots_of(c, receiver) or {}
     slot = slots.get(node.name.text)
     if slot is None:
         help = did_you_mean(node.name.text, list(slots)) or listed("slots", list(slots), like=node.name.text)
         return c.report("E2010", node.name.span, f"`{receiver}` has no slot `{node.name.text}`", help=help)
     ref = node.held
-    held = ref.local if ref is not None and ref.found is slot else None
-    needed = held is not None and ref.kind == "needs"
-    node.target = SlotAccess(slot, held, needed)
+    loaded = ref.local if ref is not None and ref.found is slot else None
+    needed = loaded is not None and ref.kind == "needs"
+    node.target = SlotAccess(slot, loaded, needed)
     if slot.type is ERRONEOUS:
         return ERRONEOUS
     return slot.type if needed or slot.declaration.default is not None else option(slot.type)
 
 
 def slot_in(place: ast.Expr) -> ast.FieldAccess | None:
-    """The slot that a chain of `.field`, `.N` and `[index]` begins with, once it was typed."""
+    """Return the slot access that a chain of `.field`, `.N` and `[index]` begins with, or None; the chain must have been
+    typed."""
     while True:
         if isinstance(place, ast.FieldAccess) and isinstance(place.target, SlotAccess):
             return place
@@ -165,11 +170,12 @@ def slot_in(place: ast.Expr) -> ast.FieldAccess | None:
             return None
 
 
-# ---------------------------------------------------------------- clauses
+# Clauses.
 
 
 def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
-    """M-10.3, M-10.4: each names a slot; a missing one of `needs` leaves as an error. Parameters have their types."""
+    """Check the clauses `needs` and `reads` of a function, whose parameters have their types (M-10.3, M-10.4): each names a
+    slot; one that is missing at run time leaves a function with `needs` as an error."""
     for clause in symbol.declaration.clauses:
         for ref in clause.slots:
             if ref.local is not None:
@@ -183,10 +189,11 @@ def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
 
 def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     binding = ref.binding
-    type_ = binding.type if isinstance(binding, Local) else _declared(binding)
+    type_ = binding.type if isinstance(binding, Local) else _memory_type_of(binding)
     slots = slots_of(c, type_)
     ref.found = (slots or {}).get(ref.slot.text)
     if ref.found is not None:
+        # An Option also for `needs`: a later `forget` may take the value away again.
         ref.local.type = option(ref.found.type)
         return
     if type_ is ERRONEOUS:
@@ -201,12 +208,13 @@ def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     c.report("E4506", ref.span, what, help=help)
 
 
-def _declared(binding: Symbol | None) -> Type | None:
-    """All memories were checked before any body."""
+def _memory_type_of(binding: Symbol | None) -> Type | None:
+    # Every memory is checked before any body is.
     return memory_type(binding) if isinstance(binding, MemorySymbol) else None
 
 
 def _check_needs(c: Checker, symbol: FunctionSymbol, clause: ast.Clause) -> None:
+    # `main` and tests take every error.
     if c.function_target.accepts_all:
         return
     if generic(symbol.result, "Result"):
@@ -218,14 +226,11 @@ def _check_needs(c: Checker, symbol: FunctionSymbol, clause: ast.Clause) -> None
         )  # fmt: skip
 
 
-# ----------------------------------------------------------------
-# Slots without `mut`: written once, never changed (M-10.2, M-10.37).
-#
-# Hands on `refuse_change` for places that change what a slot holds, and `check_fixed_slots` for a second assignment that is
-# certain. What depends on the run is P453 there.
+# Slots without `mut`: written once, never changed (M-10.2, M-10.37). What only the run knows is the panic P453.
 
 
 def refuse_change(c: Checker, slot: ast.FieldAccess, place: ast.Expr, by: str) -> None:
+    """Report a change of what a slot without `mut` holds (E4524); `by` says what changes it."""
     access = slot.target
     assert isinstance(access, SlotAccess)
     if not access.slot.mutable:
@@ -234,21 +239,23 @@ def refuse_change(c: Checker, slot: ast.FieldAccess, place: ast.Expr, by: str) -
 
 
 def check_fixed_slots(c: Checker, body: ast.Node | None) -> None:
-    """Two assignments in one block, with nothing between them that may take the first value away."""
+    """Report a second assignment of a slot without `mut` in one block, if nothing between the two may take the first value
+    away (E4524)."""
     todo: list[ast.Node] = [body] if body is not None else []
     if not c.contexts:
         return
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Block):
-            _block(c, node)
+            _check_block(c, node)
         todo.extend(node.children())
 
 
-def _block(c: Checker, block: ast.Block) -> None:
+def _check_block(c: Checker, block: ast.Block) -> None:
     written: dict[tuple[object, str], ast.Assign] = {}
     for statement in block.children():
-        assigned = _assignment(statement)
+        assigned = _fixed_slot_assignment(statement)
+        # A value that may be gone can be assigned again.
         if _may_forget(statement):
             written.clear()
         if assigned is None:
@@ -261,8 +268,9 @@ def _block(c: Checker, block: ast.Block) -> None:
             c.report("E4524", node.target.span, message, first=first.target.span, help=help)
 
 
-def _assignment(statement: ast.Node) -> tuple[tuple[object, str], ast.Assign] | None:
-    """Of a slot without `mut` of a memory that a name stands for."""
+def _fixed_slot_assignment(statement: ast.Node) -> tuple[tuple[object, str], ast.Assign] | None:
+    """Return an assignment to a slot without `mut` of a memory that a name stands for, with memory and slot as its key; None
+    for every other statement."""
     node = statement.expr if isinstance(statement, ast.ExprStmt) else statement
     if not isinstance(node, ast.Assign) or node.operator != "=":
         return None
@@ -276,7 +284,8 @@ def _assignment(statement: ast.Node) -> tuple[tuple[object, str], ast.Assign] | 
 
 
 def _may_forget(statement: ast.Node) -> bool:
-    """Whether it calls anything that may take a value out of a slot: `forget`, `load`, the end of a turn, code of a program."""
+    """Return whether a statement calls anything that may take a value out of a slot: `forget`, `load`, the end of a turn, code
+    of the program."""
     todo = [statement]
     while todo:
         node = todo.pop()
