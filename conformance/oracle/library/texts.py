@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from ..scopes import DECLARED
-from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, mismatch, ok, some,
+from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, limited, mismatch, ok, some,
     stop)  # fmt: skip
 
 
@@ -207,6 +207,7 @@ def csv_field(value: Any, separator: str) -> str:
 
 def csv_of_maps(rows: Any, separator: str) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
+    limited("", len(names) * len(rows), "string", 1 << 24)
     return csv_text([[n for _, n in names], *([row.get(n) for n in names] for row in rows)] if names else [], separator)
 
 
