@@ -141,7 +141,7 @@ LAYERS = {
         "interp/weight", "interp/machine", "jit", "snapshot",
     ),
     "compiler": (
-        "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/parser", "syntax/error_place", "hints",
+        "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
         "syntax/errors", "syntax/parse", "symbols", "decisions", "fields", "manifest", "project", "resolver", "checker",
         "codegen", "format", "pipeline", "repl",
     ),

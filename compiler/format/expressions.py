@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..operators import BY_TEXT, OPERATORS, POWER
 from ..syntax import ast
-from ..syntax.layout import QUESTIONS_BEFORE
+from ..syntax.token_filter import QUESTIONS_BEFORE
 from .layout import LINE, SOFT, Begin
 from .printer import COMMA_IF_BROKEN, Printer, prints
 

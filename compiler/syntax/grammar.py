@@ -1,7 +1,8 @@
 """The whole grammar as PLY wants it: one module object with tokens, precedence and a `p_` function per production.
 
-Expands the notation of Appendix B. Hands `MODULE` to PLY, which makes or checks the tables from it.
-Must not know: how tables are stored or run.
+Hands on `MODULE`, from which PLY makes or checks the tables (`tools/gen_tables.py`), and `BY_NAME` with the kinds of
+reductions to the LR machine. The productions stand in the five `productions_*` modules; here the suffixes of Appendix B
+(`x?`, `x*`, `x,*`, `x,+`) become shared productions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from types import FunctionType, ModuleType
 from ..operators import ABSENCE, AND, ASSIGNING, EQUALITY, LEVELS, OR, ORDER, POWER, PRODUCT, SUM, of_levels
 from . import productions_expressions, productions_items, productions_orchestration, productions_statements, productions_types
 from .lexer import TERMINALS
-from .rules import Action, Family, Rule
+from .semantic_actions import Action, Family, Rule
 
 FAMILIES: dict[str, Family] = {
     "items": productions_items.FAMILY,
@@ -30,7 +31,7 @@ def _levels(*names: str) -> list[tuple[str, ...]]:
     return [(LEVELS[name], *[row.token for row in of_levels(name)]) for name in names]
 
 
-# Lowest first.
+# Lowest first (language.md 3.6). CLOSURE and UMINUS are names for `%prec` that no token has.
 PRECEDENCE = (
     ("nonassoc", "CLOSURE"),
     ("right", "RETURN", "BREAK", "THROW"),
@@ -53,7 +54,7 @@ _NAMES = {"?": "_opt", "*": "_star", ",*": "_list", ",+": "_list1", ",": "_items
 
 
 class Production:
-    """A production without suffixes."""
+    """A production without suffixes. `name` is that of its `p_` function; `kind` says what the machine does on a reduction."""
 
     __slots__ = ("text", "kind", "action", "name")
 
@@ -65,6 +66,8 @@ class Production:
 
 
 class _Expansion:
+    """Turns the rules of all families into productions; every suffix form gets its shared productions once."""
+
     def __init__(self) -> None:
         self.productions: list[Production] = []
         self.shared: dict[str, None] = {}
@@ -83,19 +86,21 @@ class _Expansion:
         self.productions.append(Production(text, SAME if rule.action is None else CALL, rule.action, name))
 
     def symbol(self, word: str) -> str:
-        found = _SUFFIX.match(word)
-        if found is None:
+        """Return the symbol for a word of a production, and remember the shared productions that it needs."""
+        suffixed = _SUFFIX.match(word)
+        if suffixed is None:
             return word
         self.shared.setdefault(word)
-        if found[2] in (",*", ",+"):
-            self.shared.setdefault(found[1] + ",")
+        if suffixed[2] in (",*", ",+"):
+            self.shared.setdefault(suffixed[1] + ",")
             self.shared.setdefault("COMMA?")
-        return found[1] + _NAMES[found[2]]
+        return suffixed[1] + _NAMES[suffixed[2]]
 
     def add_shared(self, word: str) -> None:
-        found = _SUFFIX.match(word)
-        assert found is not None
-        one, suffix = found.groups()
+        """Add the productions of one suffix form, such as `expr_list` for `expr,*`."""
+        suffixed = _SUFFIX.match(word)
+        assert suffixed is not None
+        one, suffix = suffixed.groups()
         name = one + _NAMES[suffix]
         if suffix == "?":
             rows = [(f"{name} : {one}", SAME), (f"{name} :", NONE)]
@@ -118,10 +123,11 @@ BY_NAME = {production.name: production for production in PRODUCTIONS}
 
 
 def _p_function(production: Production, order: int) -> Callable[[object], None]:
-    """PLY reads the production from the docstring and the order from the line number; it never calls the function."""
+    """Return a function that PLY reads the production from: its docstring is the production, its line number the order. It
+    is never called."""
 
     def template(p: object) -> None:
-        raise AssertionError("the parser of syntax/parser.py runs actions itself")
+        raise AssertionError("the parser of syntax/lr_machine.py runs actions itself")
 
     function = FunctionType(template.__code__, globals(), production.name)
     function.__doc__ = production.text
@@ -130,7 +136,7 @@ def _p_function(production: Production, order: int) -> Callable[[object], None]:
 
 
 def _p_error(p: object) -> None:
-    raise AssertionError("the parser of syntax/parser.py handles errors itself")
+    raise AssertionError("the parser of syntax/lr_machine.py handles errors itself")
 
 
 def _module() -> ModuleType:

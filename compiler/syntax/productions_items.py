@@ -1,4 +1,9 @@
-"""Productions for programs, decorators, functions and the items of the core language."""
+"""Productions for programs, decorators, functions and the items of the core language.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,15 @@ from typing import Any
 
 from . import ast
 from .productions_expressions import check_argument_order
-from .rules import Family, Reduction
-
-# ----------------------------------------------------------------
-# Productions for functions, methods, parameters and closures.
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
 
 
 def decorate(node: Any, p: Reduction) -> Any:
-    """Gives a node made by the last symbol of `deco* PUB? node` its decorators, visibility, documentation and span."""
+    """Give a node made by the last symbol of `deco* PUB? node` its decorators, visibility, documentation and span, and
+    return it."""
     node.decorators, node.span = p[1], p.span
     if p[2] is not None:
         node.public = True
@@ -26,6 +29,7 @@ def decorate(node: Any, p: Reduction) -> Any:
 
 
 def refuse_pub(p: Reduction, node: Any, construct: str) -> None:
+    """Report E0105 where `pub` stands on something that others cannot name."""
     if node.public:
         message = f"`pub` means nothing on {construct}"
         p.context.error("E0105", p.context.pubs[id(node)], message, "remove `pub`")
@@ -145,8 +149,7 @@ def function_expression(p: Reduction) -> ast.Closure:
     return ast.Closure(span=p.span, parameters=p[3], result=p[5], body=p[6], function_form=True)
 
 
-# ----------------------------------------------------------------
-# Productions for programs, decorators and the items of the core language.
+# Programs, decorators and items.
 
 FAMILY.same("top : item_d", "item : fn")
 
@@ -191,7 +194,7 @@ def struct(p: Reduction) -> ast.Struct:
 
 
 def refuse_optional(p: Reduction, field: ast.Field) -> None:
-    """L-2.6.5: `x?: T` exists only in schemas."""
+    """Report `x?: T` outside of schemas (L-2.6.5)."""
     if field.optional:
         message = f"unexpected `?`: field `{field.name.text}` is not in a schema"
         p.context.error("E0101", field.name.span, message, f"write `{field.name.text}: Option<…>`")

@@ -1,10 +1,15 @@
-"""Productions for models, agents, connections, schemas, tools, MCP servers, pipelines and `listen`."""
+"""Productions for models, agents, connections, schemas, tools, MCP servers, pipelines, stores, contexts and `listen`.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
 from . import ast
 from .productions_items import refuse_pub
-from .rules import Family, Reduction
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
@@ -118,7 +123,7 @@ def listen(p: Reduction) -> ast.Listen:
 
 
 def _handler(p: Reduction, arm: ast.MatchArm) -> ast.ListenHandler:
-    """L-2.6.6."""
+    """Return the handler that a match arm stands for; report E0109 unless it is `"type" => |m| { … }` (L-2.6.6)."""
     key = isinstance(arm.pattern, ast.LiteralPattern) and isinstance(arm.pattern.value, str)
     body = isinstance(arm.body, ast.Closure) and isinstance(arm.body.body, ast.Block)
     if not (key and body and arm.guard is None) and not isinstance(arm.body, ast.ErrorExpr):
@@ -126,8 +131,7 @@ def _handler(p: Reduction, arm: ast.MatchArm) -> ast.ListenHandler:
     return ast.ListenHandler(span=arm.span, pattern=arm.pattern, guard=arm.guard, body=arm.body)
 
 
-# ----------------------------------------------------------------
-# Productions for memories and the other stores, and for memory contexts.
+# Memories and the other stores, and memory contexts.
 
 
 @rule("item : {K_HASHMAP K_LEDGER K_MEMORY} IDENT COLON type EQ expr SEMI")

@@ -1,10 +1,15 @@
-"""Productions for blocks, statements and block-like expressions."""
+"""Productions for blocks, statements and block-like expressions.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
 from . import ast
 from .productions_items import decorate
-from .rules import Family, Reduction
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule

@@ -1,13 +1,15 @@
-"""Productions for types as written, and for patterns."""
+"""Productions for types as written, and for patterns.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
 from . import ast
 from .lexer import INT_LIMIT
-from .rules import Family, Reduction
-
-# ----------------------------------------------------------------
-# Productions for types as written.
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
@@ -110,8 +112,7 @@ def next_bound(p: Reduction) -> list[ast.TypeExpr]:
     return p[1]  # type: ignore[no-any-return]
 
 
-# ----------------------------------------------------------------
-# Productions for patterns, and the well-formedness of `..` in them (L-2.6.5).
+# Patterns, and the well-formedness of `..` in them (L-2.6.5).
 
 FAMILY.same("pattern : pat1", "pat1 : lit")
 
@@ -139,7 +140,7 @@ def bound(p: Reduction) -> int | float:
 
 
 def _refuse_int_limit(p: Reduction) -> None:
-    """2^63 is legal only directly under a minus (L-1.4.1)."""
+    """Report 2^63, which is legal only directly under a minus (L-1.4.1)."""
     if p[1] == INT_LIMIT and type(p[1]) is int:
         p.context.int_out_of_range(p.span, p[1])
 
