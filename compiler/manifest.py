@@ -19,7 +19,7 @@ from ..vm.builtins.providers import PROVIDERS
 from ..vm.bytecode.shape import FROM, HOLE, INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES, STORE_KINDS, SUMMARY_ROLES
 from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, number, one_of, whole
 from .diagnostics import Diagnostics
-from .hints.manifest import example, known
+from .hints.manifest import example, suggestion
 from .source import Source, Span
 
 # ----------------------------------------------------------------
@@ -101,7 +101,7 @@ def _read(section: str, keys: Mapping[str, Field], table: dict[str, Any], report
         sound = found[name] = {}
         for key, value in fields.items():
             if key not in keys:
-                report("E4001", (section, name, key), f"{where} has no key `{key}`", known("keys", key, [*keys]))
+                report("E4001", (section, name, key), f"{where} has no key `{key}`", suggestion("keys", key, [*keys]))
             elif not keys[key].takes(value):
                 report("E4004", (section, name, key), f"`{key}` of {where} is {keys[key].says}", None)
             else:
@@ -126,7 +126,7 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
             continue
         for key, value in fields.items():
             if key not in STORE_KEYS:
-                report("E4001", ("stores", name, key), f"[stores.{name}] has no key `{key}`", known("keys", key, STORE_KEYS))
+                report("E4001", ("stores", name, key), f"[stores.{name}] has no key `{key}`", suggestion("keys", key, STORE_KEYS))
             elif not isinstance(value, str):
                 report("E4004", ("stores", name, key), f"`{key}` of [stores.{name}] is a string", None)
         kind = fields.get("kind")
@@ -148,7 +148,7 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             continue
         unknown = [key for key in fields if key not in EMBEDDER_KEYS]
         for key in unknown:
-            report("E4001", ("embedders", name, key), f"{where} has no key `{key}`", known("keys", key, EMBEDDER_KEYS))
+            report("E4001", ("embedders", name, key), f"{where} has no key `{key}`", suggestion("keys", key, EMBEDDER_KEYS))
         if unknown:
             continue
         if name in EMBEDDERS:
@@ -256,7 +256,7 @@ def _read_summary(given: object, report: Report) -> dict[str, Any] | None:
         read, takes = SUMMARY.get(key, (None, ""))
         if read is None:
             message = f"`summary` of [memory.defaults] has no key `{key}`"
-            report("E4502", place, message, known("keys", key, [*SUMMARY]))
+            report("E4502", place, message, suggestion("keys", key, [*SUMMARY]))
         elif (found := read(value)) is None:
             report("E4004", place, f"`{key}` in `summary` of [memory.defaults] is {takes}", None)
         else:
@@ -277,7 +277,7 @@ def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
         elif key == "namespace":
             report("E4004", ("memory", key), f"`namespace` of [memory] {_no_text(value)}", None)
         elif key != "defaults":
-            report("E4001", ("memory", key), f"[memory] has no key `{key}`", known("keys", key, ("namespace", "defaults")))
+            report("E4001", ("memory", key), f"[memory] has no key `{key}`", suggestion("keys", key, ("namespace", "defaults")))
         elif not isinstance(value, dict):
             report("E4004", ("memory", key), "`defaults` is a table: write [memory.defaults]", None)
         else:
@@ -294,7 +294,7 @@ def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             continue
         if step not in DEFAULTS:
             message = f"[memory.defaults] has no step `{step}` with one plain argument"
-            report("E4502", place, message, known("steps", step, [*DEFAULTS, "summary"]))
+            report("E4502", place, message, suggestion("steps", step, [*DEFAULTS, "summary"]))
             continue
         name, read, takes = DEFAULTS[step]
         held = read(given)
@@ -357,7 +357,7 @@ class Manifest:
     def _tables(self, tables: dict[str, Any]) -> None:
         for name, value in tables.items():
             if name not in TABLES:
-                self.report("E4001", (name,), f"{NAME} has no table `{name}`", known("tables", name, [*TABLES]))
+                self.report("E4001", (name,), f"{NAME} has no table `{name}`", suggestion("tables", name, [*TABLES]))
             elif not isinstance(value, dict):
                 self.report("E4004", (name,), f"`{name}` is a table: write [{name}]")
             else:
@@ -383,7 +383,7 @@ class Manifest:
 def _project(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         if key not in PROJECT_KEYS:
-            help = known("keys", key, PROJECT_KEYS)
+            help = suggestion("keys", key, PROJECT_KEYS)
             manifest.report("E4001", ("project", key), f"[project] has no key `{key}`", help)
         elif not isinstance(value, str):
             manifest.report("E4004", ("project", key), f"`{key}` of [project] is a string")
@@ -402,7 +402,7 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
         if key == "tools":
             _tools(manifest, value)
         elif key not in BY_KEY and key not in GROUP_KEYS:
-            help = known("keys", key, (*BY_KEY, *GROUP_KEYS, "tools"))
+            help = suggestion("keys", key, (*BY_KEY, *GROUP_KEYS, "tools"))
             manifest.report("E4001", place, f"[permissions] has no key `{key}`", help)
         elif not (value is True or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
             manifest.report("E4004", place, f"`{key}` of [permissions] is an array of strings or true")
@@ -462,7 +462,7 @@ def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, valu
     """Whether a field of a connection is known and holds what it may; reports it otherwise."""
     field = CONNECTION_KEYS.get(key)
     if field is None:
-        manifest.report("E4001", place, f"{where} has no key `{key}`", known("keys", key, [*CONNECTION_KEYS]))
+        manifest.report("E4001", place, f"{where} has no key `{key}`", suggestion("keys", key, [*CONNECTION_KEYS]))
         return False
     if field.parts is not None and isinstance(value, dict):
         return _object_fits(manifest, place, f"`{key}` of {where}", field.parts, value)
@@ -477,7 +477,7 @@ def _object_fits(
 ) -> bool:
     for inner, held in value.items():
         if inner not in parts:
-            manifest.report("E4001", place, f"{where} has no key `{inner}`", known("keys", inner, [*parts]))
+            manifest.report("E4001", place, f"{where} has no key `{inner}`", suggestion("keys", inner, [*parts]))
         elif not parts[inner].takes(held):
             manifest.report("E4004", place, f"`{inner}` of {where} is {parts[inner].says}")
     return all(inner in parts and parts[inner].takes(held) for inner, held in value.items())
@@ -492,7 +492,7 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
             continue
         for key in prices:
             if key not in PRICES + CACHE_PRICES:
-                keys = known("keys", key, PRICES + CACHE_PRICES)
+                keys = suggestion("keys", key, PRICES + CACHE_PRICES)
                 manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", keys)
             elif key in CACHE_PRICES and not PRICE.takes(prices[key]):
                 manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
@@ -511,7 +511,7 @@ def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         place = ("budgets", key)
         if key not in BUDGETS:
-            manifest.report("E4001", place, f"[budgets] has no key `{key}`", known("keys", key, [*BUDGETS]))
+            manifest.report("E4001", place, f"[budgets] has no key `{key}`", suggestion("keys", key, [*BUDGETS]))
         elif not BUDGETS[key].takes(value):
             manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].says}")
         else:

@@ -1,6 +1,7 @@
-"""Expressions written as in other languages, told by the tokens around a syntax error (L-2.6.8).
+"""Expressions and types written as in other languages, told by the tokens around a syntax error (L-2.6.8).
 
-Hands on `of_an_operand`. Must not know: statements, declarations, other rules.
+Hands on the rules `of_an_operand` and `of_a_type` to `compiler/syntax/errors.py`, and `type_at` to the other syntax hints.
+A rule returns the text of a help, or None when it does not recognise the form.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ _PRINTING = ("println", "print", "eprintln", "eprint", "dbg")
 
 
 def of_an_operand(place: ErrorPlace, expected: set[str]) -> str | None:
+    """Return the help for an expression of another language, or None. The rules are tried in order; each looks for one
+    form, which its docstring shows."""
     rules = (
         _conditional, _comprehension, _spread, _starred, _update, _macro, _formatted, _closure, _bracketed, _pointed, _marked,
-        _found_or_not,
+        _comma_ok,
     )  # fmt: skip
     for rule in rules:
         help = rule(place, expected)
@@ -64,11 +67,11 @@ def _comprehension(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def place_of_colon(place: ErrorPlace) -> int:
-    """How far back the token before the value stands."""
+    """Return how many rows before the error the token before the value stands."""
     return 1 - place.begin(frozenset(("COMMA", "COLON")))
 
 
-def _found_or_not(place: ErrorPlace, expected: set[str]) -> str | None:
+def _comma_ok(place: ErrorPlace, expected: set[str]) -> str | None:
     """Go's `if v, ok := d[k]; ok {`."""
     if place.kind() != "COMMA" or place.before(2) not in ("IF", "LET") or place.kind(2) != "COLON" or place.kind(3) != "EQ":
         return None
@@ -98,7 +101,8 @@ def _starred(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _joined(place: ErrorPlace, before: int, ahead: int) -> str:
-    """What joins arrays or maps, for a spread behind the token `before` whose operand begins `ahead`."""
+    """Return the help that joins arrays or maps, for a spread behind the token at row `before` whose operand begins at row
+    `ahead`."""
     opened, spread, last = place.kind(before), place.rest(ahead), place.end(ahead)
     if opened == "COMMA":
         at = before
@@ -149,7 +153,8 @@ def _macro(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _filled(place: ErrorPlace, last: int) -> str | None:
-    """The string with holes that a format with its arguments means."""
+    """Return the string with holes that a format with its arguments means, or None if the format is no literal. `last` is
+    the row of the last argument."""
     if place.kind(2) != "STRING":
         return None
     arguments, at = [], 4
@@ -168,8 +173,8 @@ def _formatted(place: ErrorPlace, expected: set[str]) -> str | None:
     if place.word_before() not in ("f", "F", "fr", "rf", "t", "$") or place.kind() != "STRING":
         return None
     text = place.text()
-    shown = _HOLE.sub(r"${\1}", text) if len(text) <= LONGEST and "\n" not in text else '"…${x}"'
-    return f"write `{shown}`: every string may hold `${{ }}`"
+    literal = _HOLE.sub(r"${\1}", text) if len(text) <= LONGEST and "\n" not in text else '"…${x}"'
+    return f"write `{literal}`: every string may hold `${{ }}`"
 
 
 def _closure(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -192,7 +197,7 @@ def _closure(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _parameters(place: ErrorPlace, last: int) -> str:
-    """The names between the brackets that end there, or the one name."""
+    """Return the names between the brackets that end at row `last`, or the one name that stands there."""
     if place.kind(last) != "RPAREN":
         return place.text(last)
     first = last
@@ -264,10 +269,7 @@ def _marked(place: ErrorPlace, expected: set[str]) -> str | None:
     return None
 
 
-# ----------------------------------------------------------------
-# Types as other languages write them, with what they are here: `list[int]`, `Box<dyn Shape>`, `map[string]int` (L-2.6.8).
-#
-# Hands on `type_at`, the type that begins at a token, and `of_a_type`, the rule.
+# Types as other languages write them, with what they are here: `list[int]`, `Box<dyn Shape>`, `map[string]int`.
 
 LITERAL_LIMIT = 20  # tokens of `Literal["a", …]` that are looked at
 DEEPEST = 4  # types in types that are looked at
@@ -288,14 +290,15 @@ PREFIXES = ("dyn", "impl", "mut", "readonly")
 OPTIONS = ("Optional", "Maybe")
 
 
-def type_at(place: ErrorPlace, ahead: int, deep: int = 0) -> tuple[str, int] | None:
-    """The type that begins at a token, as it is written here, and the token behind it; None for what is no type."""
+def type_at(place: ErrorPlace, ahead: int, depth: int = 0) -> tuple[str, int] | None:
+    """Return the type that begins at row `ahead` as it is written here, and the row behind it; None for what is no type.
+    `depth` counts the types around it."""
     while place.kind(ahead) in ("STAR", "MUT", "IMPL") or place.text(ahead) in PREFIXES:
         ahead += 1
-    if deep > DEEPEST:
+    if depth > DEEPEST:
         return None
     if place.kind(ahead) == "LBRACKET" and place.kind(ahead + 1) == "RBRACKET":
-        inner = type_at(place, ahead + 2, deep + 1)
+        inner = type_at(place, ahead + 2, depth + 1)
         return (f"Array<{inner[0]}>", inner[1]) if inner else None
     if place.kind(ahead) == "LPAREN" and place.kind(ahead + 1) == "RPAREN":
         return "Nil", ahead + 2
@@ -308,12 +311,12 @@ def type_at(place: ErrorPlace, ahead: int, deep: int = 0) -> tuple[str, int] | N
         return "Any", at + 2
     if place.kind(at) not in ("LBRACKET", "LT", "TLT"):
         return _alone(name), at
-    found = _arguments(place, at, deep)
-    if found is None:
+    inside = _arguments(place, at, depth)
+    if inside is None:
         return None
-    arguments, at = found
+    arguments, at = inside
     if name == "map" and len(arguments) == 1:
-        value = type_at(place, at, deep + 1)
+        value = type_at(place, at, depth + 1)
         return (f"Map<{arguments[0]}, {value[0]}>", value[1]) if value else None
     return _applied(name, arguments), at
 
@@ -324,15 +327,15 @@ def _alone(name: str) -> str:
     return "Map<String, Any>" if name in MAPS else NAMES.get(name, name)
 
 
-def _arguments(place: ErrorPlace, at: int, deep: int) -> tuple[list[str], int] | None:
-    """Those in the brackets that begin at a token, and the token behind them."""
+def _arguments(place: ErrorPlace, at: int, depth: int) -> tuple[list[str], int] | None:
+    """Return the type arguments in the brackets that begin at row `at`, and the row behind them; None if one is no type."""
     arguments: list[str] = []
     while place.kind(at) in ("LBRACKET", "LT", "TLT", "COMMA"):
-        found = type_at(place, at + 1, deep + 1)
-        if found is None:
+        argument = type_at(place, at + 1, depth + 1)
+        if argument is None:
             return None
-        arguments.append(found[0])
-        at = found[1]
+        arguments.append(argument[0])
+        at = argument[1]
     return (arguments, at + 1) if place.kind(at) in ("RBRACKET", "GT", "TGT") else None
 
 
@@ -351,7 +354,8 @@ def _applied(name: str, arguments: list[str]) -> str:
 
 
 def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn T>`, `*T`, `Fn(A) -> B`, in the place of a type."""
+    """Return the help for `T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn T>`, `*T` and `Fn(A) -> B` in the place
+    of a type, or None."""
     kind = place.kind()
     begins = "FNTYPE" in expected
     if begins and kind in ("INT", "FLOAT"):
@@ -361,10 +365,10 @@ def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == "LBRACKET" and begins and place.kind(1) == "STRING":
         return f"write the strings with `|` between them: `{_alternatives(place)}`, or `Array<String>` for any"
     if begins and kind in ("LBRACKET", "STAR", "IMPL", "LPAREN", "IDENT"):
-        found = type_at(place, 0)
-        if found is None and kind == "LBRACKET" and place.kind(1) == "IDENT" and place.kind(2) == "RBRACKET":
+        type_ = type_at(place, 0)
+        if type_ is None and kind == "LBRACKET" and place.kind(1) == "IDENT" and place.kind(2) == "RBRACKET":
             return f"write `Array<{place.text(1)}>`"
-        return f"write `{found[0]}`" if found else None
+        return f"write `{type_[0]}`" if type_ else None
     if not place.word_before() or "INT" in expected or "PLUS" in expected or not _behind_a_type(place):
         return None
     if place.word_before() == "Literal" and kind == "LBRACKET":
@@ -374,8 +378,8 @@ def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
         result = f" -> {place.text(close + 3)}" if place.kind(close + 2) == "ARROW" else ""
         return f"write `fn({place.written(1, close)}){result}`"
     if kind in ("LBRACKET", "LT", "LBRACE", "SLBRACE", "MLBRACE"):
-        found = type_at(place, -1)
-        return f"write `{found[0]}`" if found and (kind in ("LBRACKET", "LT") or place.word_before() == "interface") else None
+        type_ = type_at(place, -1)
+        return f"write `{type_[0]}`" if type_ and (kind in ("LBRACKET", "LT") or place.word_before() == "interface") else None
     return None
 
 
