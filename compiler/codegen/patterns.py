@@ -1,6 +1,8 @@
 """Patterns: tests that jump when they fail, and bindings (L-5.8).
 
-The value under test lies in a slot. A bound part is marked shared unless its type has nothing to write into.
+Hands on `bind_irrefutable` for `let`, `for` and parameters, and `test_pattern` for `match`. The value under test lies in a
+slot. A bound part is marked shared unless its type has nothing to write into. `_TESTS` has one function for each kind of
+pattern; whether the arms cover all values has been checked.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from .generator import Generator, is_plain
 
 
 def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -> None:
-    """Bind the value on the stack by a pattern of let, for or a parameter."""
+    """Bind the value on the stack by a pattern of let, for or a parameter. A value that does not match all the same (an
+    array of another length, an Any) ends in a panic."""
     e = g.emitter
     if isinstance(pattern, ast.BindPattern) and pattern.inner is None and pattern.constant is None:
         g.bind(pattern.binding)
@@ -28,9 +31,9 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         e.emit("STORE", slot)
         fails, end = Label(), Label()
         depth = e.depth
-        e.names.held = True
+        e.names.tentative = True
         test_pattern(g, pattern, slot, fails, type_)
-        e.names.held = False
+        e.names.tentative = False
         e.jump("JUMP", end)
         e.mark(fails, depth)
         g.at(pattern.span)
@@ -40,12 +43,12 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         else:
             e.emit("FAIL_MATCH")
         e.mark(end, depth)
-        e.names.settle(len(e.code))
+        e.names.confirm(len(e.code))
         e.release(slot)
 
 
 def test_pattern(g: Generator, pattern: ast.Pattern, slot: int, fails: Label, type_: t.Type | None) -> None:
-    """Go to `fails` unless the value in `slot` matches; bind its names."""
+    """Go to `fails` unless the value in `slot`, of the static type `type_`, matches; bind its names."""
     _TESTS[type(pattern)](g, pattern, slot, fails, type_)
 
 
@@ -261,7 +264,7 @@ def _array_index(g: Generator, slot: int, index: int, from_end: int | None) -> N
 
 
 def _rest(g: Generator, item: ast.RestPattern, slot: int, start: int, behind: int) -> None:
-    """`..r`: the elements between, as an Array."""
+    """Bind `..r` to the elements between as an Array; `behind` elements of the pattern follow it."""
     e = g.emitter
     e.emit("LOAD", slot)
     emit_constant(g, start)
