@@ -1,4 +1,4 @@
-"""`concerto disasm`: the instructions with their source lines (O-9.18)."""
+"""`concerto disasm`: the instructions with their source lines (O-9.18). The lines are made by `vm/bytecode/disasm.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`concerto help`: all commands, or the flags of one. Must not know: what any verb does."""
+"""`concerto help`: all commands, or the flags of one. Both come from the verbs' own descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`concerto version` (O-9.26)."""
+"""`concerto version`: the versions of the language and of the image format (O-9.26)."""
 
 from __future__ import annotations
 
