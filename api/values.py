@@ -457,6 +457,7 @@ class _Reader:
         return v.EnumValue(decl, number, self.payload(value.data, variant, what))
 
     def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
+        """Read the parts of a variant: a dict of named ones, one value, or a tuple or list."""
         if variant.fields:
             if not isinstance(data, Mapping) or set(data) != set(variant.fields):
                 raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
@@ -474,6 +475,7 @@ class _Reader:
         return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
 
     def handle(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read a Handle as the declaration of the program that it names."""
         program = self.program
         refs = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas, *program.pipelines]
         for ref in refs if isinstance(value, Handle) else ():

@@ -388,6 +388,7 @@ class _Renderer:
         return f"{_COLOURS[what]}{text}{_RESET}" if self.colour else text
 
     def diagnostic(self, diagnostic: Diagnostic) -> list[str]:
+        """Return the lines of one diagnostic: head, excerpt, related places, help."""
         start, _ = _place(diagnostic.span, self.sources)
         severity = _severity(diagnostic)
         label = self.paint(f"{severity}[{diagnostic.code}]", severity)

@@ -81,6 +81,7 @@ class _Loader:
         self.absent: set[str] = set()
 
     def run(self, data: bytes, diagnostics: Diagnostics) -> Project:
+        """Return the project, read from the root file on."""
         self.waiting.append((self.project.main, data))
         self.project.sources[self.project.main] = Source(self.project.main, "")
         while self.waiting:

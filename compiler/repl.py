@@ -209,6 +209,8 @@ class _Back:
         self.end = end
 
     def offset(self, at: int) -> int:
+        """Return the offset in the transcript for one in the compiled text; inserted text becomes the place where it was
+        inserted."""
         moved = 0
         for insertion in self.insertions:
             begins = self.start + insertion.offset + moved

@@ -74,6 +74,7 @@ def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions
     for index in in_order if slots else ():
         e.emit("LOAD", slots[index])
         e.release(slots[index])
+    # The host matches arguments by position up to the first that is left out, by name behind it.
     names = [parameter.name.text for parameter in target.function.declaration.parameters if not parameter.is_self]
     by_name = [names[index] for position, index in enumerate(in_order) if index != position]
     g.at(node.span)
@@ -104,6 +105,7 @@ def _changing_method(
         slots = into_numbered_slots(g, target.function, arguments, order[1:], place)
         load_slots(g, slots)
     g.at(node.span)
+    # On the stack lie now the receiver and the arguments; the call leaves the pair (result, new self).
     e.emit(*call)
     store_back(g, place)
     for slot in slots.values():
@@ -163,6 +165,7 @@ def _perhaps_mutating(
     places.look(g, place)
     end = Label()
     depth = e.depth
+    # The three kinds of mut methods are tried in turn: of the language, of the program, and, last, built into the machine.
     if root is None or root.mutable:
         _language_mutation_of_any(g, node, target, place, slots, end)
         _program_mutation_of_any(g, node, target, place, slots, end)
@@ -466,10 +469,12 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinC
         g.bound(node.receiver)
         place = places.temporary(g)
     slots: list[int] = []
+    # Between the owning of the receiver and the call nothing may run that could share it again.
     if all(argument is None or is_simple(argument, root) for argument in target.arguments):
         places.look(g, place)
         places.own(g, place)
         _arguments(g, target, row)
+    # One argument is simply swapped below the receiver; more of them go through slots.
     elif len(target.arguments) == 1 and place.change is None:
         _arguments(g, target, row)
         g.at(node.receiver.span)
@@ -525,6 +530,7 @@ def _language_change(
     e = g.emitter
     before = e.depth
     _arguments(g, target, row)
+    # What `_arguments` pushed, defaults included, must be there again for each attempt.
     slots = [e.temp() for _ in range(e.depth - before)]
     for slot in reversed(slots):
         e.emit("STORE", slot)
@@ -553,6 +559,7 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
         e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
     skipped = False
+    # The first argument of `remember` and `forget` is the name of the slot, which `after_write` needs once more.
     written = e.temp() if node.held else None
     for index, argument in enumerate(target.arguments):
         if argument is None:
@@ -601,6 +608,7 @@ def _channel_and_payload(g: Generator, target: decisions.BuiltinCall) -> None:
         g.emitter.emit("NIL")
     else:
         g.bound(payload)
+        # A payload of a known type has been checked against the channel's type at compile time.
         if target.type_arguments and static_type(payload) == t.ANY:
             g.emitter.emit("CHECK_PAYLOAD", g.module.pool.type(target.type_arguments[0]))
 
@@ -643,6 +651,7 @@ def listen(g: Generator, node: ast.Listen) -> None:
             e.emit("NIL")
         else:
             g.bound(argument)
+    # The pattern of a handler is a String literal: the parser has refused all else (E0109).
     for handler in node.handlers:
         e.emit("CONST", g.module.pool.string(str(handler.pattern.value)))  # type: ignore[attr-defined]
         e.emit("CLOSURE", _handler(g, handler))

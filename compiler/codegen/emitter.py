@@ -167,6 +167,7 @@ class Emitter:
                 self.calls.add(operand)
             if suspends:
                 self.suspends = True
+        # The depth is counted in unreachable code too, so that what stands behind it can go on.
         self.depth += pushed - popped - count if starred else pushed - popped
         if self.depth > self.deepest:
             self.deepest = self.depth
@@ -261,6 +262,7 @@ class Emitter:
         captures = [parent._cell_number(c) if isinstance(c, CellRef) and parent else 0 for c in self.captures]
         lines = encode_lines(self._runs(offsets, place))
         cells = len(self.captures) + self.own_cells
+        # Hidden functions show in no trace, so nobody looks for the names of their variables.
         if not flags & im.F_HIDDEN:
             self.name_rows = self._name_rows(offsets)
         return im.Function(

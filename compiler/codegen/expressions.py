@@ -34,6 +34,7 @@ def interpolation(g: Generator, node: ast.Interpolation) -> None:
     for start in range(0, len(node.parts), AT_ONCE):
         parts = node.parts[start : start + AT_ONCE]
         g.operands(parts)
+        # JOIN takes its parts from the operand stack, whose depth is limited; longer strings are joined piece by piece.
         count = len(parts) + (start > 0)  # with the text so far
         g.emitter.emit("JOIN", count, count)
 
@@ -54,6 +55,7 @@ def pipe(g: Generator, node: ast.Pipe) -> None:
     depth = e.depth
     g.bound(spine[-1].left)
     for part in reversed(spine):
+        # The rewritten call holds the left side as an argument, which is already evaluated: its slot stands for it.
         slot = g.value_slots[part.left] = e.temp()
         e.emit("STORE", slot)
         g.value(part.applied)
@@ -105,6 +107,7 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
     symbol: symbols.StructSymbol | symbols.VariantSymbol = node.binding
     values = {entry.name.text: entry.value for entry in node.fields}
     in_order = [name for name, _, _, _ in symbol.fields]
+    # Written in the order of the declaration: no slots are needed.
     if list(values) == in_order and node.base is None:
         for value in values.values():
             g.bound(value)
@@ -205,6 +208,7 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.ConstSymbol):
         emit_constant(g, binding.value)
     elif isinstance(binding, symbols.FunctionSymbol):
+        # Inside a tool `Self::m` is the plain function; from outside the method goes through the host.
         tool = binding.tool if node.segments[0].text != "Self" else None
         if isinstance(tool, (symbols.ToolSymbol, symbols.McpSymbol)):
             e.emit("CLOSURE", g.module.tool_function(binding, tool))
@@ -284,6 +288,7 @@ def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) ->
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
+        # The typed comparisons also serve two Strings, and an Int with a Float: no kinds have to be looked at (V-2.6).
         return row.ints if typed else row.generic
     if row.ints and left == right == t.INT:
         return row.ints
@@ -298,6 +303,7 @@ def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) ->
 def binary(g: Generator, node: ast.Binary) -> None:
     """Generate a chain of operators, which is left-deep and may be long (G-5.2): its left spine is walked in a loop."""
     spine = [node]
+    # A left side in a slot is a piped value, which must not be evaluated again.
     while isinstance(spine[-1].left, ast.Binary) and spine[-1].left not in g.value_slots:
         spine.append(spine[-1].left)
     depth = g.emitter.depth
@@ -359,6 +365,7 @@ def _coalesce(g: Generator, node: ast.Binary) -> None:
         e.jump("JUMP_UNLESS", plain)
         e.emit("UNWRAP")
         e.mark(plain, depth + 1)
+    # `Option<Int> ?? 1.5` is a Float on both sides.
     if node.type == t.FLOAT and left != t.ANY and _inner(left) == t.INT:
         e.emit("INT_TO_FLOAT")
     e.mark(end, depth + 1)

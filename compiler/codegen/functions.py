@@ -53,6 +53,7 @@ def _load_all(g: Generator, symbol: symbols.FunctionSymbol, refs: list[tuple[ast
     e = g.emitter
     first = refs[0][1]
     g.at(first.span)
+    # The clause names its memory without an expression; a path is made so that the generator can push it.
     path = ast.PathExpr(span=first.owner.span, segments=[first.owner])
     path.binding = first.binding
     path.type = t.MEMORY
@@ -168,6 +169,7 @@ def errors_leave(g: Generator, start: int) -> None:
     if any(number in RAISERS for number, _ in e.code[start:end]):
         handler = Label()
         e.mark_handler(handler, 0)
+        # Last in the table: every handler inside the body comes before it.
         e.handlers.append((start, end, handler, 0))
         e.emit("ERR")
         g.leave()
@@ -195,6 +197,7 @@ def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
     """Generate the entry of a function. Arguments arrive in the first slots; a captured one moves to its cell, a pattern is
     taken apart."""
     e = g.emitter
+    # The machine puts arguments into slots 0, 1, …, before any other slot is given out.
     slots = [e.slot() for _ in parameters]
     for slot, parameter in zip(slots, parameters, strict=True):
         local = parameter.binding
@@ -307,6 +310,7 @@ def _checked_method(receiver: str, name: str) -> CheckedProgram:
     assert row is not None and row.source
     this = [] if library else ["this: Any"]
     parameters = ", ".join([*this, *(f"{p.name}: Any" for p in row.parameters)])
+    # `self` is a keyword that a plain function cannot have.
     body = re.sub(r"\bself\b", "this", row.source)
     text = f"fn method({parameters}) -> Any {{ {body} }}"
     source = Source(LIBRARY_FILE, text)
@@ -432,6 +436,7 @@ def _evaluated_before_start(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
         if not changes_receiver(call) and not _is_type(call.receiver):
             expressions.insert(0, call.receiver)
     elif isinstance(target, decisions.MethodTarget):
+        # `T::m(x)` passes the receiver as an argument; it stays a place in the task.
         expressions.remove(target.receiver)
     elif isinstance(target, decisions.ValueCall):
         expressions.insert(0, target.callee)

@@ -42,6 +42,7 @@ class Pool:
     def constant(self, kind: int, value: Any) -> int:
         """Return the index of a constant of this kind (`im.K_…`), adding it if it is new. The key holds the Python type,
         since 1, 1.0 and True are equal there."""
+        # 1, 1.0 and True are equal in Python and different here, hence the type in the key.
         key = f"{kind}:{type(value).__name__}:{value!r}"
         if key not in self._constant_index:
             self._constant_index[key] = len(self.constants)
@@ -123,6 +124,7 @@ class Pool:
             self._trait_count[type_.unique_name] += 1
             name = f"{type_.unique_name}#{number + 1}" if number else type_.unique_name
             self._traits[key] = name
+            # As with declared types the index comes first: an impl may mention the trait.
             entry: list[Any] = ["trait", name, []]
             self._add(key, entry)
             entry[2].extend([self._implementing(impl.target), self.implementations[impl]] for impl in candidates)
@@ -282,6 +284,7 @@ class Module:
     def all_language_methods(self, name: str) -> None:
         """Request every method of this name, since a call whose target is found at run time may meet any receiver."""
         for receiver, row in methods_named(name):
+            # *mut* methods are handled where they are called, since their receiver has to be stored back.
             if row.source and not row.mut:
                 self.language_method(receiver, name)
 

@@ -31,6 +31,7 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         e.emit("STORE", slot)
         fails, end = Label(), Label()
         depth = e.depth
+        # Names of a pattern have their values only when all of it has matched.
         e.names.tentative = True
         test_pattern(g, pattern, slot, fails, type_)
         e.names.tentative = False
@@ -116,12 +117,14 @@ def _literal(g: Generator, pattern: ast.LiteralPattern, slot: int, fails: Label,
         return
     else:
         emit_constant(g, pattern.value)
+        # EQ_INT also compares two Strings (V-2.6).
         e.emit("EQ_INT" if type_ in (t.INT, t.STRING) else "EQ")
     e.jump("JUMP_UNLESS", fails)
 
 
 def _range(g: Generator, pattern: ast.RangePattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     e = g.emitter
+    # Of an Any the kind is tested first: a range never matches anything but a number.
     typed = type_ in (t.INT, t.FLOAT)
     if not typed:
         number = Label()
@@ -234,6 +237,7 @@ def _tuple(g: Generator, pattern: ast.TuplePattern, slot: int, fails: Label, typ
 def _array(g: Generator, pattern: ast.ArrayPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     e = g.emitter
     rest = next((i for i, item in enumerate(pattern.items) if isinstance(item, ast.RestPattern)), None)
+    # With `..` the array may be longer.
     needed = len(pattern.items) - (rest is not None)
     if not (isinstance(type_, t.Generic) and type_.name == "Array"):
         _jump_unless(g, "IS", g.module.pool.type(t.array(t.ANY)), slot, fails)

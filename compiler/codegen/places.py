@@ -96,6 +96,7 @@ def _step(g: Generator, link: ast.Expr) -> Step:
     holder = static_type(link.receiver)
     kind = "dynamic" if holder == t.ANY else "index"
     typed = int(isinstance(holder, t.Generic) and holder.name == "Array" and static_type(link.index) == t.INT)
+    # A literal is pushed again wherever it is needed; any other index is evaluated once, into a slot.
     literal = isinstance(link.index, (ast.IntLiteral, ast.StringLiteral)) and link.index.coercion is None
     if isinstance(holder, t.Tuple) and isinstance(link.index, ast.IntLiteral):
         return Step("element", link.index.value)
@@ -231,6 +232,7 @@ def _replace(g: Generator, step: Step) -> None:
         return
     depth = e.depth
     done = Label()
+    # The element's position is known only at run time, and SET_ELEMENT has it in its operand: each is tried.
     for position in range(step.operand):
         following = Label()
         _push_index(g, step)

@@ -176,6 +176,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         validator_functions(module, schema)
     tests = test_entries(module, checked)
     init = initialisation(module, checked)
+    # Writes of hashmaps that a run leaves open are finished by a method that no code names.
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
     generate_requested(module)
@@ -234,6 +235,7 @@ def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol,
     for symbol in declarations:
         name = base = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
         number = 1
+        # A number is added, since hosts find declarations by name alone.
         while name in used_names:  # declared in several blocks of one module
             number += 1
             name = f"{base}#{number}"
@@ -314,6 +316,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     for tool in checked.tools:
         rank = tool.home.rank if tool.home is not None else 0
         steps.append(((rank, tool.declaration.span.start), tool))
+    # Hashmaps with a file are read before the statements behind them in the source may use them.
     steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
     functions = [function for memory in checked.memories for function in step_functions(module, memory)]
     bounded = [memory for memory in checked.memories if memory.value is None and memory.computed]
@@ -396,6 +399,7 @@ def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
     """Return the fields of a model that are no constants."""
     fields = []
     for key, expr in model.fields.items():
+        # Connections, memories and tools are numbers of the image, not values.
         if key in NAMES:
             continue
         try:
@@ -451,6 +455,7 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
     numbers = [module.memories[memory] for memory in model.memories]
+    # In the image one memory is a number, several are a list.
     memory = numbers if len(numbers) > 1 else numbers[0] if numbers else None
     tools = [[*_offering(module, offering), []] for offering in model.tools]
     if model.store is not None:
@@ -557,6 +562,7 @@ def mark_suspending(functions: list[im.Function], module: Module) -> None:
     emitters = {p.number: p.emitter for p in module.pending}
     suspending = {number for number, emitter in emitters.items() if emitter.suspends}
     changed = True
+    # A caller of a suspending function suspends too, through any number of calls.
     while changed:
         changed = False
         for number, emitter in emitters.items():

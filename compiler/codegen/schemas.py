@@ -30,6 +30,7 @@ def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -
     """Return the entry of a schema; there is one for each list of type arguments that is used (O-2.9). Schemas inside it
     that have validators get an entry as well (O-2.18)."""
     if type_ not in module.schemas:
+        # The number is given before the shape is built: a schema may hold itself.
         module.schemas[type_] = len(module.schema_entries)
         shapes = Shapes(module.declared)
         module.schema_entries.append(_schema_entry(module, symbol, type_, shapes.object(symbol, type_)))
@@ -79,6 +80,7 @@ class Shapes:
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}
         first = next(iter(nodes.values()), None)
+        # A mode written before the first field holds for the whole schema as well.
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
         fields = [self.field(symbol, part, kind, optional, nodes[part]) for part, kind, optional in _parts(symbol, type_)]
         self.open.pop()

@@ -37,6 +37,7 @@ def _condition_branch(g: Generator, condition: ast.Expr, label: Label, outcome: 
     elif _is(condition, other):
         past = Label()
         depth = g.emitter.depth
+        # The operands before the last can only decide that nothing jumps: they go past the whole chain.
         *earlier, last = _operands(condition, other)
         for operand in earlier:
             g.module.nesting.call(_condition_branch, g, operand, past, not outcome)
@@ -121,6 +122,7 @@ def mock(g: Generator, node: ast.Mock) -> None:
 
 def discard(g: Generator, expr: ast.Expr) -> None:
     """Generate an expression statement. In a try body an Err that it returns is thrown (L-5.12.2)."""
+    # A statement has no use for the value, whatever parentheses stand around it.
     while isinstance(expr, ast.GroupExpr):  # a discarded block ends in a discarded tail, also within parentheses
         expr = expr.inner
     type_ = static_type(expr)
@@ -187,6 +189,7 @@ def _if(g: Generator, node: ast.If, wants_value: bool) -> None:
             _branch(g, at.otherwise, wants_value)
             break
         at = at.otherwise
+        # Each further `if` is a scope inside the one before; all are left together at the end of the chain.
         scopes.append(e.names.enter())
         g.at(at.span)
     while ends:
@@ -238,6 +241,7 @@ def _match(g: Generator, node: ast.Match, wants_value: bool) -> None:
         e.mark(following, depth)
     g.at(node.span)
     e.emit("LOAD", subject)
+    # The checker has shown that some arm matches; a value typed Any may still be another.
     e.emit("FAIL_MATCH")
     e.release(subject)
     e.mark(end, depth + (1 if wants_value else 0))
@@ -270,6 +274,7 @@ def _for(g: Generator, node: ast.For, wants_value: bool) -> None:
     g.at(node.span)
     e.jump("NEXT", exhausted)
     element = node.pattern.type
+    # The element still lives in what is iterated, so the loop variable shares it (V-5.7).
     if not is_plain(element):
         e.emit("SHARE")
     bind_irrefutable(g, node.pattern, element)
@@ -389,6 +394,7 @@ def break_(g: Generator, node: ast.Break) -> None:
             e.emit("NIL")
         else:
             g.bound(node.value)
+        # Values that wait on the stack inside the loop are dropped below the result.
         _slide(g, e.depth - loop.depth - 1)
     else:
         if node.value is not None:
@@ -440,6 +446,7 @@ def returned(g: Generator, expr: ast.Expr) -> None:
     inner = expr
     while isinstance(inner, ast.GroupExpr):
         inner = inner.inner
+    # With `mut self` the frame's locals are read once more, for the new self, so nothing dies early.
     dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.caller_self
     if dies and g.receiver is None:
         g.value(expr)

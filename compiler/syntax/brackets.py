@@ -124,6 +124,7 @@ class _Repair:
             self.insert_closer(row)
 
     def close_at_end(self, row: int) -> None:
+        """Insert the closers that are missing at the end of the file; only the innermost is reported."""
         if self.open:
             self.report_unclosed(self.open[-1])
         while self.open:
@@ -135,6 +136,7 @@ class _Repair:
         return kind
 
     def insert_closer(self, row: int) -> None:
+        """Insert the closer of the innermost open bracket, with no width, before the token at `row`."""
         kind = _CLOSER_OF[self.pop()]
         at = self.tokens.starts[row]
         self.out.add(kind, "" if kind == "ISTR_END" else _TEXT[kind], at, at)
@@ -151,6 +153,7 @@ class _Repair:
         self.diagnostics.report("E0102", span, message, related=related, help=help)
 
     def report_mismatch(self, opener: int, closer: int) -> None:
+        """Report a closer that does not belong to the innermost open bracket."""
         self.note_break(self.tokens.starts[opener])
         where = self.source.position(self.tokens.starts[opener])
         missing = _TEXT[_CLOSER_OF[self.tokens.types[opener]]]

@@ -517,10 +517,12 @@ class Recovery:
         return row
 
     def ends_element(self, row: int, symbol: str) -> bool:
+        """Return whether the token ends an element of the list."""
         kind = self.types[row]
         return kind == "SEMI" or kind == "BLKEND" or (kind == "COMMA" and symbol in _COMMA_LISTS)
 
     def begins_element(self, row: int, symbol: str) -> bool:
+        """Return whether the token begins the next element of the list."""
         kind, following = self.types[row], self.types[row + 1]
         if row == self.machine.row and not self.begins_line(row):
             return False

@@ -73,6 +73,7 @@ class _Expansion:
         self.shared: dict[str, None] = {}
 
     def run(self) -> list[Production]:
+        """Return all productions: those of the families in their order, then the shared ones."""
         for family_name, family in FAMILIES.items():
             for number, rule in enumerate(family.rules):
                 self.add_rule(rule, f"p_{family_name}_{number:03d}")

@@ -169,6 +169,7 @@ class TokenList:
         self.docs: dict[int, str] = {}
 
     def add(self, kind: str, value: str | int | float, start: int, end: int) -> None:
+        """Append a token that covers the characters from `start` to `end`."""
         self.types.append(kind)
         self.values.append(value)
         self.starts.append(start)
@@ -332,6 +333,7 @@ class _Lexer:
                 lexeme = token[group]
                 types.append(kinds.get(lexeme, "IDENT"))
                 values.append(lexeme)
+            # A string on one line without escapes and holes, which most are, needs no further look.
             elif group == _PLAIN:
                 lexeme = token[group]
                 types.append("STRING")
@@ -343,8 +345,10 @@ class _Lexer:
             elif group is None:
                 break
             else:
+                # Leading blanks belong to the match, so the token begins where its group does.
                 start = token.start(group)
                 at = self.uncommon(token.lastgroup or "", start)
+                # The method may have lexed a comment, which adds no token.
                 if doc_lines and len(types) and starts[-1] >= start:
                     self.attach_doc(start)
                 continue
@@ -362,6 +366,7 @@ class _Lexer:
         return at
 
     def finish(self) -> TokenList:
+        """Report strings that are still open, and add the END token."""
         if self.open:  # the outermost; what stands in its holes was never closed for that reason
             self.unterminated(self.open[0].delimiter, self.open[0].start)
         end = len(self.text)
@@ -389,6 +394,7 @@ class _Lexer:
             self.error("E0002", control.start(), control.end(), message, r"write it as `\u{…}` inside a string")
 
     def lex_other(self, start: int) -> int:
+        """Report a character that begins no token (E0002); return the offset behind what it begins."""
         char = self.text[start]
         if not _BIDI.match(char):
             if is_letter(char):
@@ -420,6 +426,7 @@ class _Lexer:
         return end
 
     def lex_line(self, start: int) -> int:
+        """Lex a line comment; `///` is documentation of what follows."""
         end = self.comment(start, self.line_end(start))
         if self.text.startswith("///", start) and not self.text.startswith("////", start):
             line = self.source.position(start).line
@@ -431,6 +438,7 @@ class _Lexer:
         return end
 
     def lex_block(self, start: int) -> int:
+        """Lex a block comment, which may nest."""
         depth, at = 1, start + 2
         while depth:
             edge = _COMMENT_EDGE.search(self.text, at)
@@ -472,6 +480,7 @@ class _Lexer:
         return self.integer(digits[0], start + 1, digits.end(), 10)
 
     def lex_number(self, start: int) -> int:
+        """Lex a number that is not a plain decimal Int."""
         prefixed = _RADIX.match(self.text, start)
         if prefixed:
             radix = {"x": 16, "o": 8, "b": 2}[prefixed[0][1].lower()]
@@ -533,6 +542,7 @@ class _Lexer:
     # ------------------------------------------------------------ strings and labels
 
     def lex_raw(self, start: int) -> int:
+        """Lex `r#"…"#`: no escapes, no holes, ended by as many `#`."""
         opening_hashes = _HASHES.match(self.text, start + 1)
         assert opening_hashes is not None
         hashes, at = opening_hashes[0], opening_hashes.end()
@@ -550,6 +560,7 @@ class _Lexer:
         return full_end
 
     def lex_quote(self, start: int) -> int:
+        """Lex a label or the beginning of a string."""
         if self.text[start] == "'":
             label = self.label(start)
             if label:
@@ -618,6 +629,7 @@ class _Lexer:
         row = len(self.tokens)
         self.tokens.add("ISTR_MID" if opened.pieces else "ISTR_START", "", token_start, end + 2)
         opened.pieces.append((row, piece, end))
+        # Braces are counted anew in the hole, so that its own `}` is recognised.
         self.open.append(opened._replace(outer_depth=self.depth))
         self.depth = 0
         return end + 2

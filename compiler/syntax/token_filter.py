@@ -130,6 +130,7 @@ class _Filter(FilterState):
     None after it has written the token itself."""
 
     def run(self) -> TokenList:
+        """Return the filtered tokens. A token without a handler keeps its type."""
         raw, out = self.raw, self.out
         values, starts, ends = raw.values, raw.starts, raw.ends
         add_type, add_value, add_start, add_end = out.types.append, out.values.append, out.starts.append, out.ends.append
@@ -192,7 +193,10 @@ class _Filter(FilterState):
         return rule(self, row, kind) if rule else kind
 
     def soft_word(self, row: int, text: str, following: str) -> str:
+        """Return the K_ type of a soft word where L-1.3.3 makes it a keyword, else IDENT. `following` is the type of the
+        next raw token."""
         frame = self.frame
+        # Between the items of `parallel for` and its body only `limit` is a word.
         if frame.headers and frame.headers[-1] == "parallel":
             return "K_LIMIT" if text == "limit" and not self.operand_expected() else "IDENT"
         if text in DECLARING_WORDS and following == "IDENT" and frame.kind != "config":
@@ -206,6 +210,7 @@ class _Filter(FilterState):
             self.note_form()
             frame.headers.append("listen")
             return "K_LISTEN"
+        # `spawn (f)()` stays a call of something named spawn: the word is soft.
         if text == "spawn" and following in ("IDENT", "SELF", "ASYNC"):
             return "K_SPAWN"
         if text == "parallel" and following == "FOR":
@@ -214,6 +219,7 @@ class _Filter(FilterState):
         return "IDENT"
 
     def declaring_word(self, row: int, text: str) -> str:
+        """Return the K_ type of a word that declares an item, and note that a body may follow."""
         expression_stage = text == "stage" and self.types[row + 2] == "EQ"
         if text not in NO_BODY_WORDS and not expression_stage:
             self.frame.pending = text
@@ -222,6 +228,7 @@ class _Filter(FilterState):
     # ------------------------------------------------------------ keywords (rules 4, 5, 6, 8)
 
     def item_keyword(self, row: int, kind: str) -> str:
+        """Note that the body of an item follows; the `impl` of `tool T impl X` has none of its own."""
         if kind != "IMPL" or self.frame.pending != "tool":
             self.frame.pending = kind.lower()
         return kind
@@ -233,6 +240,7 @@ class _Filter(FilterState):
             return "FN"
         if self.previous in ("ARROW", "AS"):
             return "FNTYPE"
+        # A function type and a function expression differ only behind their parameters and result.
         after = self.partner[row + 1] + 1
         if self.types[after] == "ARROW":
             after = self.scanner.type_end(after + 1)
@@ -242,6 +250,7 @@ class _Filter(FilterState):
         return "FNEXPR"
 
     def async_keyword(self, row: int, kind: str) -> str:
+        """Tell an `async` block (ASYNCBLK) from the `async` of a function."""
         return "ASYNCBLK" if self.types[row + 1] == "LBRACE" else "ASYNC"
 
     def use_keyword(self, row: int, kind: str) -> str:
@@ -267,6 +276,7 @@ class _Filter(FilterState):
         return kind
 
     def in_keyword(self, row: int, kind: str) -> str:
+        """End the pattern of a loop: what follows is its header."""
         headers = self.frame.headers
         if headers and headers[-1].endswith(" pattern"):
             headers[-1] = headers[-1][: -len(" pattern")]
@@ -277,13 +287,16 @@ class _Filter(FilterState):
         return kind
 
     def return_keyword(self, row: int, kind: str) -> str:
+        """Return RETURN_V where no operand follows."""
         return "RETURN_V" if self.types[row + 1] in NO_OPERAND else kind
 
     def break_keyword(self, row: int, kind: str) -> str:
+        """Return BREAK_V where no operand follows, behind a label too."""
         after = row + 2 if self.types[row + 1] == "LABEL" else row + 1
         return "BREAK_V" if self.types[after] in NO_OPERAND else kind
 
     def label(self, row: int, kind: str) -> str:
+        """Return LABELDEF for a label before a loop, LABEL behind break or continue."""
         if self.types[row + 1] != "COLON":
             return "LABEL"
         self.note_form()
@@ -337,6 +350,7 @@ class _Filter(FilterState):
         return None
 
     def integer(self, row: int, kind: str) -> str:
+        """Return TUPIDX for a number behind a dot."""
         return "TUPIDX" if self.previous == "DOT" else kind
 
     def range(self, row: int, kind: str) -> str:
@@ -370,14 +384,17 @@ class _Filter(FilterState):
         return kind
 
     def pipes(self, row: int, kind: str) -> str:
+        """Return CPIPE2 where `||` is an empty list of parameters."""
         return "CPIPE2" if self.operand_expected() else kind
 
     def arrow(self, row: int, kind: str) -> str:
+        """Note that the body of a closure with a result type follows."""
         if self.previous == "CPIPE" or self.previous == "CPIPE2":
             self.frame.pending = "closure"
         return kind
 
     def fat_arrow(self, row: int, kind: str) -> str:
+        """End the pattern and guard of a match arm: its body follows."""
         frame = self.frame
         if frame.headers and frame.headers[-1] == "guard":
             frame.headers.pop()
@@ -396,11 +413,13 @@ class _Filter(FilterState):
         return kind
 
     def comma(self, row: int, kind: str) -> str:
+        """End an arm, a field or an entry."""
         frame = self.frame
         frame.in_type = frame.in_body = frame.form = False
         return kind
 
     def semicolon(self, row: int, kind: str) -> None:
+        """End a statement: headers and items that never got a body are forgotten."""
         self.emit(kind, row)
         frame = self.frame
         frame.pending = None
@@ -426,6 +445,7 @@ class _Filter(FilterState):
             self.pop()
 
     def next_hole(self, row: int, kind: str) -> str:
+        """End one hole of a string and begin the next."""
         self.close_plain(row, kind)
         return self.open_plain(row, kind)
 
@@ -469,6 +489,7 @@ class _Filter(FilterState):
         return self.types[key] in MAP_KEY_TOKENS and self.types[key + 1] == "COLON"
 
     def close_brace(self, row: int, kind: str) -> None:
+        """Close a brace; behind the body of an item, or behind a block-like form, a statement begins."""
         self.close_generics()
         self.emit(kind, row)
         closed = self.pop()
