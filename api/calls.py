@@ -68,6 +68,7 @@ class Call:
     async def __aiter__(self) -> AsyncIterator[Emit]:
         task, seen = self._begin(), 0
         while True:
+            # Emits that arrived before somebody iterated are delivered first.
             while seen < len(self._emits):
                 yield self._emits[seen]
                 seen += 1
@@ -95,6 +96,7 @@ class Call:
         """End this call and no other, from any thread, whether it runs or waits for the calls before it. It then raises
         ProgramError with `TaskError::Cancelled`."""
         self._cancelled = True
+        # A call whose turn has not come holds nothing of the session: its task is cancelled.
         if not self._session._cancel_call(self) and self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
@@ -117,6 +119,7 @@ class Call:
         task = self._begin()
         if not task.done():
             self.cancel()
+            # The body is left only when the call has really ended.
             await asyncio.wait([task])
             task.exception()
 

@@ -99,6 +99,7 @@ def amounts(
         for name in ONLY_PER_CALL if budgets.per == "call" else (*ONLY_PER_CALL, *OF_MODELS):
             value = getattr(budgets, name)
             if value is not None:
+                # Of several budgets the smallest counts.
                 chosen[name] = min(value, chosen.get(name, value))
     per_call = [one for one in own if one.per == "call" and any(getattr(one, name) is not None for name in OF_MODELS)]
     return Budgets(**chosen), [one._account for one in every if isinstance(one, SharedBudget)], per_call
@@ -160,6 +161,7 @@ class Permissions:
         grants = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
         for name in SCOPES if self.all else ():
             grants.grant(name, True)
+        # Messages about missing permissions then name the fields of Permissions, not flags.
         grants.in_python = True
         grants.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
         return grants
@@ -273,6 +275,7 @@ def _input_of(option: Any) -> Callable[[], Any] | None:
     if option is None:
         return None
     content = option.encode() if isinstance(option, str) else option
+    # Each session reads from the beginning of a text.
     return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
@@ -357,6 +360,7 @@ def check_options(options: Options) -> None:
             raise TypeError(f"unknown option {name!r}; options are {', '.join(RULES)}")
         if not rule.holds(value):
             raise rule.error(f"{name} is {_described(value, rule)}; it is {rule.words}")
+        # None stands for a mapping that is left out.
         if rule.entry is not None and value is not None:
             _check_entries(name, value, rule.entry, rule)
 

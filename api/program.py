@@ -171,5 +171,6 @@ def _program(target: Program | PathLike) -> Program:
     if isinstance(target, Program):
         return target
     with open(target, "rb") as file:
+        # Images are known by their content, whatever the file is called.
         is_image = file.read(len(MAGIC)) == MAGIC
     return load(target) if is_image else compile(path=target)

@@ -210,6 +210,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
     def host(emit: Any) -> Host:
         test_host = host_of(options, emit, None, project)
+        # Waits of tests cost no time, unless something outside is open.
         clock = SkippingClock()
         test_host.new_loop, test_host.now, test_host.wall = clock.new_loop, clock.now, clock.wall
         return test_host

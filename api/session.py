@@ -116,6 +116,7 @@ class Session:
             answer = fn(*map(to_python, arguments), **named)
             if inspect.isawaitable(answer):
                 answer = await answer
+            # A function of the host may return the value of the Ok itself.
             plain = result[0] == "result" and not isinstance(answer, Ok | Err)
             return await from_python(answer, self._program, run, result[1] if plain else result, place)
 
@@ -132,6 +133,7 @@ class Session:
         except (TypeError, ValueError):  # of a function that is written in C
             return
         try:
+            # A function that does not fit is refused now, and not when a model calls the tool.
             signature.bind(*[None] * count, **named)
         except TypeError as refused:
             what = "1 argument" if count == 1 else f"{count} arguments"
@@ -140,11 +142,13 @@ class Session:
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
         """Hand an emit to the listeners of the session and of the call that runs."""
         emit, call = Emit(channel, to_python(value)), self._current
+        # Emits of runtime channels are heard, and are no part of the result.
         if not by_runtime:
             self._emits.append(emit)
             if call is not None:
                 call._arrived()
         for listeners in (self._listeners, call._listeners) if call is not None else (self._listeners,):
+            # A copy, since a listener may call `off`.
             for listener in list(listeners.get(channel, ())):
                 self._tell(listener, emit.payload, channel)
             for listener in list(listeners.get(EVERY_CHANNEL, ())):
@@ -236,6 +240,7 @@ class Session:
 
     async def _called(self, number: int, arguments: runtime.Arguments, call: Call | None) -> Any:
         async with self._turns:
+            # It may have been cancelled while it waited for its turn.
             if call is not None and call._cancelled:
                 return self._ended(None)
             if call is not None:
@@ -278,6 +283,7 @@ class Session:
             whole: list[Any] = []
             for name, _, default in parameters:
                 if name not in read:
+                    # A default may use the parameters before it (L-5.9.1).
                     whole.append(await run(default, list(whole)))
                     continue
                 value, left_out = read[name]
@@ -292,6 +298,7 @@ class Session:
         """Run a function; return None when the call was stopped by `cancel`."""
         session = self._session
         code = self._program.codes[number]
+        # Budgets per call begin anew: each call has its own accounts.
         accounts = [*(Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call), *self._shared]
         work = session.invoke(code, arguments, give=self._python_value, accounts=accounts, **limits_of(self._limits))
         call = asyncio.ensure_future(work)

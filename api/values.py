@@ -156,6 +156,7 @@ class _Exporter:
         kind = type(value)
         if kind in PLAIN:
             return value
+        # Large values are converted in strides, between which the memory limit is looked at.
         if self.count >= self.pace:
             self.pace = self.count + STRIDE
             look()
@@ -254,6 +255,7 @@ def read_value(
 
 def _inside(what: str, step: str) -> str:
     """Return the place of a part: `argument 'x' of f, at ['a'][0]`. The path is of the value, not of the function."""
+    # Behind the last colon, since a name in the place may hold the words too.
     is_path = ", at " in what.rpartition(": ")[2]
     return f"{what}{step}" if is_path else f"{what}, at {step.removeprefix('.')}"
 
@@ -283,6 +285,7 @@ class _Reader:
             return self.convert(value, expected, what)
         earlier = self.converted.setdefault(expected, {})
         if id(value) in earlier:
+            # What stands in two places is marked shared, so that a write copies it first (V-5.7).
             return v.share(earlier[id(value)])
         result = earlier[id(value)] = self.convert(value, expected, what)
         self.alive.append(value)
@@ -330,6 +333,7 @@ class _Reader:
     # ------------------------------------------------------------ scalars
 
     def integer(self, value: Any, expected: tuple[Any, ...], what: str) -> int:
+        # A bool is an int in Python, and no Int here.
         if type(value) is not int:
             raise self.misfit(value, expected, what)
         if not INT_MIN <= value <= INT_MAX:
@@ -442,6 +446,7 @@ class _Reader:
         decl = self.types.enum_type(expected[1])
         if isinstance(value, str):
             value = Enum(decl.name, value, None)
+        # The JSON form with keys `variant` and `data`.
         elif isinstance(value, Mapping) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
             value = Enum(decl.name, value["variant"], value.get("data"))
         if not isinstance(value, Enum) or value.type != decl.name:

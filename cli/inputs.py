@@ -135,6 +135,7 @@ def _likely(folder: str, entry: str) -> str:
     places = {os.path.dirname(entry), "", "src"}
     lists = [(place, os.listdir(os.path.join(folder, place))) for place in places if os.path.isdir(os.path.join(folder, place))]
     sources = sorted(os.path.join(place, name) for place, names in lists for name in names if name.endswith(".conc"))
+    # Without a cutoff some source is always the nearest.
     near = difflib.get_close_matches(entry, sources, n=1, cutoff=0) or ["src/main.conc"]
     return f'`entry = "{near[0]}"`'
 

@@ -47,6 +47,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "hash": content_hash(data),
         "bytes": len(data),
         "entry": None if header.entry is None else image.functions[header.entry].name,
+        # An empty section takes one byte.
         "sections": {name: size for name, size in sizes.items() if size > 1},
         "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields, **_attached(image, m)} for m in image.models},
@@ -195,6 +196,7 @@ def key_variables(image: Image) -> list[str]:
         connections = resolve_all([declared])
     except ConfigFailure as failure:  # as a run refuses it
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+    # Only connections that something uses need their key.
     used = {m.connection for m in image.models} | {m.steps.get("embed", {}).get("connection", "") for m in image.memories}
     return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
 

@@ -66,6 +66,7 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
     terminal.choose_colour("auto")
     verb = BY_NAME.get(words[0])
     if verb is None:
+        # Other languages run a file without a verb.
         if words[0].endswith((".conc", ".concb")):
             command = " ".join(["concerto run", *words])
             raise exits.Exit(exits.USAGE, f"concerto: {words[0]} is a file, not a command: write `{command}`")
@@ -90,6 +91,7 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         from .watch import watch
 
         return watch(words, arguments)
+    # A verb with an optional FILE takes the entry of the project.
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 

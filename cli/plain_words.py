@@ -62,6 +62,7 @@ class PlainWords:
             word = words[at]
             at += 1
             if not word.startswith("-") or word == "-":
+                # argparse has rules of its own for files on both sides of an option.
                 if files and behind != at - 1:
                     raise ValueError(word)
                 files.append(word)
@@ -79,6 +80,7 @@ class PlainWords:
             if not equals:
                 text = words[at] if at < len(words) else "-"
                 at += 1
+                # A value that looks like an option is a mistake more often than a value.
                 if text.startswith("-"):
                     raise ValueError(word)
             value = _converted(row, text)

@@ -70,6 +70,7 @@ class InteractiveSession:
             return EntryOutcome(panic=clean(str(outcome.panic)), trace=outcome.panic.trace)
         if type(outcome.value) is Err:
             return EntryOutcome(error=clean(display(outcome.error)), trace=outcome.trace)
+        # An entry of statements returns Ok([value, *variables]).
         value, *rest = outcome.value.value.items
         self.values = dict(zip((v.name for v in entry.variables), rest, strict=True))
         return EntryOutcome(value_text=None if value is None else clean(debug(value)))
@@ -222,6 +223,7 @@ class Shell:
                 return "\n".join(lines)
             lines.append(line)
             text = "\n".join(lines)
+            # A command is one line, whatever is open in it.
             if line.strip().startswith(":") and len(lines) == 1 or not needs_more(text):
                 return text
 

@@ -187,6 +187,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     try:
         host = host_of(arguments, arguments.file, program=program)
+        # What only this verb has; tests and the REPL run without.
         host.code_cache = code_cache(arguments)
         host.stdin = system_input
         session = Session(program, host)
@@ -262,6 +263,7 @@ def trace_lines(
 ) -> list[str]:
     """Return one line for each frame, innermost first, the middle left out beyond SHOWN_FRAMES (L-5.13.1). `beneath`
     returns the lines that follow a frame, `named` a file as it is shown."""
+    # Both ends of a deep recursion tell more than its middle.
     half = SHOWN_FRAMES // 2
     left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
     lines = []
@@ -285,6 +287,7 @@ def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callabl
 
     def text(value: Any) -> str:
         try:
+            # Once in the values and once in the text: a secret may also be spread over the quoting.
             return redactor.clean(brief(without_secrets(value, redactor)))
         except Panic as panic:
             return f"<{panic.message}>"
@@ -323,6 +326,7 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome | None
 
     def interrupt(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        # The flag ends a program that computes, the cancelling one that waits.
         session.stop("interrupted")
         loop.call_soon_threadsafe(run.cancel)
 
@@ -372,6 +376,7 @@ def host_of(
         stored_wall=time.time,
     )
     processes = program is None or starts_processes(program.image)
+    # Orphans of the agents' processes become ours, so that they can be ended with the run.
     if processes and arguments.alone:
         from ..runtime.agents.child import adopt_orphans
 
@@ -447,6 +452,7 @@ class RandomNumbers:
 
     def __init__(self, seed: int | None) -> None:
         self.seed = seed
+        # `random` is imported with the first number.
         self.generator: Random | None = None
 
     def _generator(self) -> Random:

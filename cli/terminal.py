@@ -20,6 +20,7 @@ LAYOUT = "\n\t"  # what a program may do to the layout
 
 def printable_on(text: str, stream: TextIO) -> str:
     """Return the text as it goes to a stream: unchanged to files and pipes, control characters escaped on a terminal."""
+    # Most texts need no escaping, and are told so in one call.
     if text.isprintable() or not stream.isatty():
         return text
     from ..vm.bytecode.disasm import printable

@@ -72,6 +72,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
 
     def host(emit: Callable[[str, Any, bool], None]) -> Host:
         run_host = host_of(arguments, path, emit, program)
+        # Offline hosts have their virtual clock already.
         if run_host.loop is None and run_host.new_loop is None:
             skip_waits(run_host)
         # with --json stdout is for the outcomes alone
@@ -102,6 +103,7 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
 
     paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
     images = [path for path in paths if is_image(read(path))]
+    # Every source is compiled as a root, to learn which files are modules of others.
     results = {path: compilation(path, read(path)) for path in paths if path not in images}
     roots = {path: results[path] for path in roots_of({path: set(other_files(path, r)) for path, r in results.items()})}
     for path, result in roots.items():
@@ -160,6 +162,7 @@ def sources_under(path: str) -> list[str]:
         return [path]
     sources = []
     for folder, inner, files in os.walk(path):
+        # Assigning to the slice tells os.walk where to go on.
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         sources += [os.path.normpath(os.path.join(folder, name)) for name in sorted(files) if name.endswith(".conc")]
     return sources

@@ -46,12 +46,14 @@ def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> 
         raise exits.Exit(exits.NO_INPUT, f"cannot read {missing}: No such file or directory")
     beside = [path for path in (arguments.offline_script, arguments.env_file) if path]
     end = words.index("--") if "--" in words else len(words)
+    # Behind `--` stand words of the program, of which `--watch` may be one.
     command = [sys.executable, "-m", "concerto", *(word for word in words[:end] if word != "--watch"), *words[end:]]
     roots = sorted({_root(path) for path in paths})
     run = None
     try:
         while True:
             states = _files(roots, [*paths, *beside])
+            # The files are looked at before the start: a change during it starts the next run.
             run = subprocess.Popen(command)
             changed = _next_change(run, states, roots, [*paths, *beside])
             _end(run)

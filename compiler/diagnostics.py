@@ -66,10 +66,12 @@ class Diagnostics:
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Add a diagnostic, unless an equal one has been added before."""
+        # A phase may come to the same place on two ways.
         if diagnostic not in self._known:
             self._known.add(diagnostic)
             self.found.append(diagnostic)
             if diagnostic.is_error:
+                # Kept in order, so that `has_errors_in` is a binary search.
                 insort(self._errors.setdefault(diagnostic.span.file, []), diagnostic.span.start)
 
     @property
@@ -416,6 +418,7 @@ class _Renderer:
         last = end.column - 1 if end.line == start.line else len(text)
         shift = 0
         if len(text) > MAX_LINE:
+            # A quarter of the window stands before the carets.
             shift = max(0, min(first - MAX_LINE // 4, len(text) - MAX_LINE))
             text = _window(text, shift)
         first, last = first - shift, min(last - shift, len(text))

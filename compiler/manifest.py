@@ -149,6 +149,7 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             report("E4001", ("embedders", name, key), f"{where} has no key `{key}`", suggestion("keys", key, EMBEDDER_KEYS))
         if unknown:
             continue
+        # A built-in embedder of this name must mean the same in every project.
         if name in EMBEDDERS:
             report("E4004", place, f"`{name}` is built in: give yours another name", "write `[embedders.small]`")
         elif fields == {"kind": "host"}:
@@ -394,6 +395,7 @@ def _project(manifest: Manifest, table: dict[str, Any]) -> None:
             manifest.report("E4002", ("project",), f"[project] lacks `{key}`", example(("project", key)))
     entry = table.get("entry")
     manifest.entry = entry if isinstance(entry, str) else None
+    # `[memory] namespace` comes before the project's name, in whichever order the tables stand.
     if manifest.memory_tables.namespace is None and isinstance(table.get("name"), str):
         manifest.memory_tables.namespace = table["name"]  # M-7.1
 
@@ -409,6 +411,7 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
         elif not (value is True or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
             manifest.report("E4004", place, f"`{key}` of [permissions] is an array of strings or true")
         else:
+            # `fs` stands for `fs_read` and `fs_write`.
             for granted in GROUP_KEYS.get(key, (key,)):
                 _grant(manifest, place, granted, value)
 
@@ -431,6 +434,7 @@ def _tools(manifest: Manifest, table: Any) -> None:
 def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> None:
     """Add a scope to a permission. Paths are relative to the manifest, wherever the program is started."""
     scopes = manifest.permissions.get(key, ())
+    # Everything has been granted before, or is granted now.
     if value is True or isinstance(scopes, bool):
         manifest.permissions[key] = True
         return
@@ -558,6 +562,7 @@ def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
         words = line.strip()
         if words.startswith("["):
             header = _names(words.partition("]")[0])
+            # Keys of three parts lie in a table of two: `[connections.main]`.
             inside = header[:1] == [path[0]] if len(path) < 3 or len(header) == 1 else header == [*path[:2]]
             if (inside and len(path) == 1) or (len(path) > 1 and header == [*path]):
                 at = start + (line.index(key) if len(path) == 1 else line.rindex(key))

@@ -74,6 +74,7 @@ def _add_manifest(result: Compilation, manifest: Manifest) -> None:
 def _generate(result: Compilation, file: str, name: str) -> None:
     """Set the image of the result, or report E0114 for what no image can hold."""
     assert result.checked is not None
+    # Sorted by name, so that the bytes of the image do not depend on the order of reading (V-3.4).
     sources = sorted(result.sources.values(), key=lambda source: source.name)
     try:
         image = generate(result.checked, sources, name)
@@ -88,6 +89,7 @@ def _generate(result: Compilation, file: str, name: str) -> None:
     for number, line, column, message in excesses(image):
         start = sources[number].line_starts[line - 1] + column - 1
         result.diagnostics.report("E0114", Span(sources[number].name, start, start + 1), message, help="split it up")
+    # Only a sound image is tried: what an excess has been reported for would fail again.
     if not result.diagnostics.has_errors and (why := too_costly(image)) is not None:
         result.diagnostics.report("E0114", Span(file, 0, 0), f"the program is too large for one image: {why}", help="split it up")
     if not result.diagnostics.has_errors:

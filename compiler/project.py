@@ -84,6 +84,7 @@ class _Loader:
         """Return the project, read from the root file on."""
         self.waiting.append((self.project.main, data))
         self.project.sources[self.project.main] = Source(self.project.main, "")
+        # First in, first out: files are reported in the order in which they are named.
         while self.waiting:
             self._file(*self.waiting.pop(0))
         phases = [self.lexical] if self.lexical.has_errors else [self.lexical, self.syntactic]
@@ -102,6 +103,7 @@ class _Loader:
         tokens = lex(source, self.lexical)
         if any(diagnostic.is_error for diagnostic in self.lexical.found[before:]):
             return
+        # Without a reader there is nothing that a head could lead to.
         heads = path_heads(tokens) if self.read is not no_files else Heads()
         tree = self.project.trees[name] = parse_tokens(source, tokens, self.syntactic)
         self._declared_modules(name, tree.items)
@@ -257,6 +259,7 @@ class Location:
         for links that lead out of the root (G-5.3) and for files that cannot be read."""
         path = os.path.join(self.root, *name.split("/"))
         real = os.path.realpath(path)
+        # Links are followed before the check that the file lies under the root.
         if not os.path.isfile(real) or not _has_this_spelling(path):
             return None
         if os.path.commonpath([self.root, real]) != self.root:

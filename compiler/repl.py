@@ -142,6 +142,7 @@ class Transcript:
         if unbalanced:
             return replace(alone, diagnostics=unbalanced, statements=True)
         around = [Insertion(0, f"fn {FUNCTION}() {{ "), Insertion(len(text), "\n}")]
+        # Errors that only the real head of the function would cause must not show.
         entry = self._entry([], text, around)
         return replace(entry, statements=True) if entry.compilation.checked is None else None
 
@@ -170,6 +171,7 @@ class Transcript:
         if body is None or first.compilation.diagnostics.has_errors:
             return replace(first, statements=True)
         new = _variables(body)
+        # The name of the final expression's value is the compiler's own.
         value = new.pop(VALUE, None)
         variables = [*(v for v in self.variables if v.name not in new), *map(_variable, new.values())]
         names = ", ".join([VALUE if tail is not None else "nil", *(v.name for v in variables)])
@@ -214,6 +216,7 @@ class _Back:
         moved = 0
         for insertion in self.insertions:
             begins = self.start + insertion.offset + moved
+            # Offsets behind an insertion move back by its length, those inside it to its beginning.
             if at >= begins:
                 moved += min(len(insertion.text), at - begins)
         return min(at - moved, self.end)
@@ -245,6 +248,7 @@ def completed(text: str) -> str:
     """Return the text with the `;` that alone is missing at its end, or the text itself."""
     if not text.strip() or not _syntax_errors(f"{HEAD}{text}\n}}") or not _syntax_errors(text):
         return text
+    # The last token but END, so that a comment behind it stays behind the `;`.
     last = lex(Source(FILE, text), Diagnostics()).ends[-2:]
     end = last[0] if len(last) == 2 else len(text)
     longer = f"{text[:end]};{text[end:]}"
@@ -304,6 +308,7 @@ def _only(pieces: list[Piece], text: str) -> str:
     """Return the accepted items where they stand, and white space instead of all else, so that offsets stay."""
     parts, at = [], 0
     for piece in sorted(pieces, key=lambda piece: piece.start):
+        # White space keeps lines and columns of what stays.
         parts += [_blank(text[at : piece.start]), text[piece.start : piece.end]]
         at = piece.end
     return "".join([*parts, _blank(text[at:])])

@@ -127,6 +127,7 @@ def _of_a_reference(text: str, start: int) -> str:
     """Return the help for `&self`, `&mut self`, `&str` or `&x`, a reference in other languages; between operands `&` is an
     operator of bits there."""
     reference = _REFERENCE.match(text, start)
+    # Behind an operand and a blank `&` was meant as the operator.
     if reference is None or (start and text[start - 1] in " \t" and text[:start].rstrip()[-1:] in ")]0123456789"):
         return _CHARACTER_HELP["&"]
     mutable, name = reference[1], reference[2]

@@ -66,6 +66,7 @@ def analyse(path: str, text: str, open_texts: Mapping[str, str]) -> Analysis:
     location = locate(path)
     texts = {**open_texts, os.path.realpath(path): text}
     entry = _entry(location)
+    # A module is checked as its program uses it, so that what it imports and what uses it are known.
     if entry is not None and entry != location.file:
         whole = _analyse(entry, location, texts)
         if location.file in whole.project.sources:
@@ -94,6 +95,7 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str]) -> Analysi
         project.configure(location.manifest)
     broken = not diagnostics.leave_trees
     examined = None
+    # A file with lexical errors has no tree, and names of it would all be unknown.
     if all(name in project.trees for name in project.sources):
         examined = _examine_broken(project) if broken else examine_project(project, diagnostics)
     return Analysis(main, location.root, project, diagnostics.ordered(), examined)
@@ -104,6 +106,7 @@ def _examine_broken(project: Project) -> Examined | None:
     then, the syntax errors are what the user sees."""
     try:
         return examine_project(project, Diagnostics())
+    # No phase is built for trees with holes, and an editor must not lose its server to one.
     except Exception:
         return None
 
@@ -130,6 +133,7 @@ def path_to(tree: ast.Program, offset: int) -> list[ast.Node]:
         inside = [child for child in path[-1].children() if child.span.start <= offset <= child.span.end]
         if not inside:
             return path
+        # The shortest of the nodes, and one that begins at the offset before one that ends there.
         path.append(min(inside, key=lambda node: (node.span.end == offset, node.span.end - node.span.start)))
 
 
@@ -269,6 +273,7 @@ def offset_at(source: Source, line: int, character: int, encoding: str) -> int:
     start = source.line_starts[line]
     text = source.line_text(line + 1)
     seen = 0
+    # Code points of two units are passed as a whole.
     for at, one in enumerate(text):
         seen += units(one, encoding)
         if seen > character:

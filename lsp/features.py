@@ -246,6 +246,7 @@ def kind_of_symbol(symbol: Symbol) -> str:
 
 def once(offers: list[Offer]) -> list[Offer]:
     """Return the offers without those whose name another one before hides, as in a call."""
+    # The later entry wins in a dictionary, hence from the end.
     return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]
 
 
@@ -266,6 +267,7 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
     assert before is not None and after is not None
     start, end = before.start(), after.end()
+    # Behind a digit stands the rest of a number, and words complete nothing there.
     if text[start : start + 1].isdigit() or _in_comment_or_string(text, start):
         return []
     name = text[start:end] or PLACEHOLDER
@@ -279,6 +281,7 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     parent = path[-2] if len(path) > 1 else None
     if isinstance(parent, (ast.FieldAccess, ast.MethodCall)) and parent.name is path[-1]:
         return of_value(analysis.examined.checker, parent.receiver, place) if parent.receiver.type is not None else []
+    # A dot without a receiver that could be read: names in scope would be wrong there.
     if text[:start].rstrip().endswith("."):
         return []
     head = _PATH.search(text, 0, start)
@@ -289,6 +292,7 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
 
 def _readable(text: str, start: int, end: int, name: str) -> str:
     """Return the text with `name` in it and the first ending that lets it parse, else without an ending."""
+    # The first that parses: the endings are in the order in which they are likely.
     for ending in ENDINGS:
         candidate = text[:start] + name + ending + text[end:]
         diagnostics = Diagnostics()
@@ -319,6 +323,7 @@ def _behind_path(analysis: Analysis, examined: Examined, path: list[str], place:
     owner = _walk(examined, path, here)
     if isinstance(owner, ModuleSymbol):
         offers = of_module(owner, examined.symbols, analysis.project.sources)
+        # From outside a module only its public names can be reached.
         public = {s.name for s in examined.symbols if s.home is owner and _is_public(s)}
         return [o for o in offers if here.is_inside(owner) or o.name in public]
     if isinstance(owner, (StructSymbol, EnumSymbol)):

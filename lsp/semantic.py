@@ -107,6 +107,7 @@ def _names_by_offset(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]
             if isinstance(child, ast.Ident):
                 about = _about(analysis, child, node, around)
                 if about is not None:
+                    # A name may stand in two nodes (a shorthand field); the outer one is met first.
                     names.setdefault(child.span.start, about)
             else:
                 pending.append((child, node))
@@ -236,6 +237,7 @@ def change(before: list[int], after: list[int]) -> tuple[int, int, list[int]] | 
     while start < shorter and before[start : start + FIVE] == after[start : start + FIVE]:
         start += FIVE
     end = 0
+    # The common end must not overlap the common beginning.
     while end < shorter - start and before[len(before) - end - FIVE :][:FIVE] == after[len(after) - end - FIVE :][:FIVE]:
         end += FIVE
     return start, len(before) - end - start, after[start : len(after) - end]

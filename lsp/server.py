@@ -82,6 +82,7 @@ class Frames:
     def _header(self) -> int | None:
         """Return the length that one header tells, None at the end of the input. Raise _Broken for a header that tells none."""
         length: int | None = None
+        # A client that never ends its header must not fill the memory.
         for number in range(MOST_LINES):
             line = self.stream.readline(LONGEST_LINE)
             if not line and number == 0:
@@ -96,6 +97,7 @@ class Frames:
             match = _LENGTH.fullmatch(line)
             if match is None:
                 continue
+            # At most 18 digits, so that the number stays small before it is compared.
             if re.fullmatch(rb"[0-9]{1,18}", match[1]) is None:
                 raise _Broken(f"`{_printable(line)}` is no length")
             if int(match[1]) > LONGEST:
@@ -148,6 +150,7 @@ class Server(LanguageServer):
 
     def analyse(self, uri: str, text: str) -> Analysis:
         """Return the analysis of a document with this text, beside the other open documents."""
+        # Open texts come before those on disk, for all files of the program.
         others = {os.path.realpath(path_of(other)): self.text(other) for other in self.analyses if other != uri}
         return analyse(path_of(uri), text, others)
 
@@ -337,6 +340,7 @@ def _register_colours(server: Server) -> None:
         name, before = server.coloured.get(uri, ("", []))
         data = server.token_data(uri)
         answer = server.keep_colours(uri, data)
+        # The client has another answer than the last one, so a difference would not fit.
         if name != params.previous_result_id:
             return lsp.SemanticTokens(data, answer)
         edit = change(before, data)

@@ -176,7 +176,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         validator_functions(module, schema)
     tests = test_entries(module, checked)
     init = initialisation(module, checked)
-    # Writes of hashmaps that a run leaves open are finished by a method that no code names.
+    # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
     generate_requested(module)

@@ -38,6 +38,7 @@ def format_data(name: str, data: bytes, diagnostics: Diagnostics) -> Formatted:
 def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
     """Return the canonical text of a source, or None after reporting why it does not parse. Raise OutOfStep if the result
     would be another program: a defect of the formatter, in which case nothing may be written."""
+    # Offsets of comments and tokens must belong to one text, so line ends are unified first.
     if "\r" in source.text:
         source = Source(source.name, source.text.replace("\r\n", "\n"))
     tokens = lex(source, diagnostics)
@@ -50,6 +51,7 @@ def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
     printer.node(program)
     text = write(printer.operations).rstrip("\n")
     text += "\n" if text else ""
+    # The last check before anybody's file is written: the result is the same program.
     if not same_tokens(tokens, lex(Source(source.name, text), Diagnostics())):
         raise OutOfStep("the formatted text has other tokens")
     return text

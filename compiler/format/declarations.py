@@ -32,6 +32,7 @@ def program(p: Printer, node: ast.Program) -> int:
 
 def between_items(first: ast.Node, second: ast.Node) -> Break:
     """Return the gap between two items: one blank line, which may be missing between items that end in `;`."""
+    # Only items of one line may stand without a blank line between them.
     return KEEP if is_line(first) and is_line(second) else APART
 
 
@@ -143,6 +144,7 @@ def function(p: Printer, node: ast.Function) -> int:
         p.end(clauses(p, node.clauses))
         p.semicolon()
     elif node.clauses:
+        # The clauses and the `{` share a group: where a clause ends its line, the brace does too.
         signature = p.begin_here()
         opened = clauses(p, node.clauses)
         p.pending = LINE

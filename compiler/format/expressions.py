@@ -295,6 +295,7 @@ def tuple_(p: Printer, node: ast.TupleExpr) -> int:
 
 @prints(ast.ArrayExpr)
 def array(p: Printer, node: ast.ArrayExpr) -> int:
+    # One number on a line each would make long columns of data.
     if len(node.items) > 1 and all(is_number(item) for item in node.items):
         return numbers(p, node)
     return p.bracketed("[", node.items, "]", p.node)
@@ -445,6 +446,7 @@ _LEVEL = {row.text: row.level for row in OPERATORS if row.level != POWER}  # whi
 
 @prints(ast.Binary)
 def binary(p: Printer, node: ast.Binary) -> int:
+    # The power groups to the right, so it is no chain that could be walked in a loop.
     if BY_TEXT[node.operator].level == POWER:
         p.node(node.left)
         p.spaced(node.operator)
@@ -548,6 +550,7 @@ def chain(p: Printer, node: ast.Expr, piped: ast.Expr | None = None) -> int:
         return prefix_await(p, node)
     first, links = links_of(node)
     group: Begin | None = None
+    # With one method call there is nothing to line up.
     if sum(isinstance(link, ast.MethodCall) for link in links) > 1:
         group = p.begin()
     hug_row = p.node(first)
@@ -592,6 +595,7 @@ def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
         return 0
     group = p.begin_inside()
     hug_row = p.listed(nodes, p.node, SOFT, LINE, COMMA_IF_BROKEN)
+    # `f(g(a, b))` breaks the inner brackets only.
     sole = not hug_row and len(nodes) == 1 and is_plain_call(nodes[0].value)
     group.hug = p.in_last_call if sole else hug_row
     p.close(SOFT, ")", group)
@@ -677,6 +681,7 @@ def right_side(p: Printer, node: ast.Pipe) -> int:
     rewriting has dropped."""
     peeled: list[Link] = []
     inner = node.applied
+    # `?` and `.await` behind the call were put around it by the rewriting.
     while not receives(inner, node.left):
         assert isinstance(inner, (ast.Propagate, ast.Await))
         peeled.append(inner)

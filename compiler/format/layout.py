@@ -107,6 +107,7 @@ class _Measures:
         total, before = 0, self.before
         for row, operation in enumerate(operations):
             if type(operation) is str:
+                # Of a text with line ends only its first line counts: it must fit behind what stands before it.
                 total += len(operation) if "\n" not in operation else operation.index("\n")
             elif type(operation) is Break:
                 total += len(operation.flat)
@@ -116,6 +117,7 @@ class _Measures:
         """Set the next row, from each row on, at which a line may end and at which it must."""
         soft = hard = len(operations)
         next_break, next_hard = self.next_break, self.next_hard
+        # From the end, so that each row knows the next break behind it.
         for row in range(len(operations) - 1, -1, -1):
             operation = operations[row]
             if type(operation) is Break:
@@ -129,6 +131,7 @@ class _Measures:
         """Return how a group is written that begins in `column`."""
         before, start = self.before, self.before[group.at]
         hard = self.next_hard[group.at]
+        # A group is flat if no forced line end lies inside it and it fits up to the next possible one.
         if hard > group.end and column + before[self.next_break[group.end]] - start <= WIDTH:
             return _FLAT
         if group.hug and hard >= group.hug and column + before[group.hug] - start <= WIDTH:
@@ -168,6 +171,7 @@ def write(operations: Sequence[Operation]) -> str:
         elif kind is Indent:
             if modes[-1] != _FLAT:
                 indentation += operation.columns  # type: ignore[union-attr]
+        # A Remark is always written; IfBroken only in a group that ends its lines.
         elif kind is Remark or modes[-1] != _FLAT:
             add(operation.text)  # type: ignore[union-attr]
             column = _column_after(operation.text, column)  # type: ignore[union-attr]

@@ -164,6 +164,7 @@ class Printer:
     def advance(self, end: int) -> None:
         """Go on behind the offset `end`, which may lie within a token."""
         self.previous_end = end
+        # `>=` and `??` may be two tokens of the grammar but are one of the lexer.
         if end < self.ends[self.row]:
             self.used = end - self.starts[self.row]
         else:
@@ -183,6 +184,7 @@ class Printer:
         if self.starts[self.row] != start:
             raise OutOfStep(f"{type(node).__name__} does not begin at offset {self.starts[self.row]}")
         self.operations.append(self.text[start:end])
+        # The tokens of a string's holes lie inside it and are written with it.
         while self.starts[self.row] < end:
             self.row += 1
         self.trivia.skip(end)
@@ -251,6 +253,7 @@ class Printer:
                 Gap(operations, None, False).write(comments, False)
             else:
                 inline = 0
+                # Comments in the middle of a line stay before the separator, where they were.
                 while inline < len(comments) and comments[inline].kind == INLINE and written is not None:
                     operations.append(" " + comments[inline].text)
                     inline += 1
@@ -310,6 +313,7 @@ class Printer:
         one. Return the row behind the opening bracket, 0 for an empty list."""
         self.token(opening)
         inside = len(self.operations)
+        # Empty brackets stay together, unless a comment stands in them.
         if not items and not self.comment_follows():
             self.token(closing)
             return 0
@@ -498,6 +502,7 @@ def first_difference(left: ast.Program, right: ast.Program) -> str | None:
         elif type(one) is not type(other):
             return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
         elif isinstance(one, ast.Node):
+            # Fields of annotations are left out: they are empty after parsing.
             names = _names(type(one))
             pending.extend(((place, f".{name}"), getattr(one, name), getattr(other, name)) for name in names)
         elif one != other:

@@ -29,6 +29,7 @@ def block(p: Printer, node: ast.Block) -> int:
 def expands(p: Printer, node: ast.Block) -> bool:
     """Return whether a block has to be written on several lines."""
     members = members_of(node)
+    # The writer's own line end behind `{` is respected.
     return len(members) > 1 or p.opens_line(node.span.start) or any(is_form(member) for member in members)
 
 
@@ -125,6 +126,7 @@ def if_(p: Printer, node: ast.If) -> int:
     """Write all branches on one line, or none of them."""
     branches, otherwise = branches_of(node)
     blocks = [branch.then for branch in branches] + ([] if otherwise is None else [otherwise])
+    # If one branch needs several lines, all get them.
     expanded = any(expands(p, one) for one in blocks)
     group = p.begin()
     for branch in branches:
@@ -195,6 +197,7 @@ def arms(
 def arm_end(p: Printer, node: ast.MatchArm | ast.ListenHandler, last: bool) -> None:
     """Write the comma behind an arm, unless its body ends itself and the next pattern cannot be taken for its continuation."""
     if is_form(node.body):
+        # Behind `}` a pattern that begins with `..` would read as a range of the body.
         following = p.types[p.row + 1 if p.next_is(",") else p.row]
         p.separator(",", "," if following in ("RANGE", "RANGEEQ") else None)
     else:

@@ -82,6 +82,7 @@ def _spread(place: ErrorPlace, expected: set[str]) -> str | None:
     """`...xs`: two dots that read as a range, and the third."""
     if place.kind() != "DOT" or not place.before(1).startswith("RANGE"):
         return None
+    # `...` alone is the body of a Python function that is not written yet.
     if place.kind(1) in ("RBRACE", "BLKEND", "SEMI"):
         return "for what is not written yet: `panic(\"not written yet\")`"
     return _joined(place, -2, 1)
@@ -162,6 +163,7 @@ def _filled(place: ErrorPlace, last: int) -> str | None:
         end = place.end(at)
         arguments.append(place.written(at, end))
         at = end + 2
+    # Empty holes take the arguments in turn; a hole with a name keeps it.
     waiting = iter(arguments)
     return _HOLE.sub(lambda hole: f"${{{hole[1] or next(waiting, ELIDED)}}}", place.text(2))
 
@@ -293,8 +295,10 @@ OPTIONS = ("Optional", "Maybe")
 def type_at(place: ErrorPlace, ahead: int, depth: int = 0) -> tuple[str, int] | None:
     """Return the type that begins at row `ahead` as it is written here, and the row behind it; None for what is no type.
     `depth` counts the types around it."""
+    # Pointers and markers in front of a type mean nothing here.
     while place.kind(ahead) in ("STAR", "MUT", "IMPL") or place.text(ahead) in PREFIXES:
         ahead += 1
+    # Types of hostile input may nest without end.
     if depth > DEEPEST:
         return None
     if place.kind(ahead) == "LBRACKET" and place.kind(ahead + 1) == "RBRACKET":
@@ -358,6 +362,7 @@ def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
     of a type, or None."""
     kind = place.kind()
     begins = "FNTYPE" in expected
+    # Some languages have ranges as types: `0..100`.
     if begins and kind in ("INT", "FLOAT"):
         number = "Int" if kind == "INT" else "Float"
         bound = "@validate(fn(x: T) -> Result<Bool, String> { … })"

@@ -21,6 +21,7 @@ from ...vm.values.errors import FAMILIES, is_family
 
 def distance(a: str, b: str, limit: int) -> int:
     """Return the Damerau-Levenshtein distance (a swap of two neighbours counts one), or `limit + 1` when it is larger."""
+    # Each edit changes the length by one at most.
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     before: list[int] = []
@@ -32,6 +33,7 @@ def distance(a: str, b: str, limit: int) -> int:
             if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
+        # Later rows never hold smaller values, so the answer is known.
         if min(row) > limit:
             return limit + 1
         before, previous = previous, row
@@ -95,6 +97,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -> str | None:
     """Return the help `methods are: …` with the first `limit` names, those most like the text `like` before the others;
     None without names."""
+    # Sorting by likeness costs a comparison for each name, which uses up PATIENCE.
     ranked = sorted(names, key=lambda name: _unlikeness(like, name)) if len(like) <= LONGEST and patient() else names
     spelled = ", ".join(f"`{name}`" for name in ranked[:limit])
     return f"{what} are: {spelled}{', …' if len(names) > limit else ''}" if names else None
@@ -440,6 +443,7 @@ def family_help(owner: str, name: str) -> str | None:
     """Return the help for a variant `name` that the family of errors `owner` does not have, or None. It names a family
     below `owner`, since its errors are caught where those of `owner` are: one with a variant of this name, or one with
     whose name the variant begins (`AgentError::SchemaValidation`)."""
+    # A variant of a family above `owner` would not be caught where `owner` is.
     below = [family for family in FAMILIES.values() if family.name != owner and is_family(family.name, owner)]
     for family in below:
         if name in family.variants:
@@ -496,6 +500,7 @@ WITHOUT: dict[tuple[str, str], str] = {
 def library_help(head: str, member: str) -> str | None:
     """Return the help for `head::member` or `head.member` where `head` is not declared, or None if no module of the library
     is meant."""
+    # `Math.floor` and `os.environ` are meant for modules that have other names here.
     module = head if head in STD_MODULES else MODULES.get(head)
     if module is None:
         return None

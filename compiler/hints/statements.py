@@ -20,6 +20,7 @@ def of_a_statement(place: ErrorPlace, expected: set[str]) -> str | None:
         return f"write `async fn {place.text(1)}(…)`"
     if place.kind() == "AS" and place.before(2) == "CATCH":
         return f"write `catch {place.word_before()}({place.text(1)}) {{ … }}`"
+    # The word has been read as a name; the error is at what follows it.
     rule = _WORDS.get(place.word_before())
     return rule(place) if rule is not None else None
 
@@ -29,6 +30,7 @@ def _import(place: ErrorPlace) -> str:
 
 
 def _export(place: ErrorPlace) -> str:
+    # `export default fn f` has one word more.
     at = 1 if place.text() == "default" else 0
     name = place.text(at + 1) if place.kind(at) in ("FN", "CONST", "STRUCT") else ""
     return f"write `pub {place.text(at)} {name}`" if name else "write `pub` before the declaration"

@@ -52,6 +52,7 @@ def _bounds(place: ErrorPlace, ahead: int) -> str:
     """Return the range that `i = a; i < b; i++` means; `a` stands `ahead` rows from the error."""
     semi = place.end(ahead, frozenset(("SEMI",))) + 1
     first, limit = place.written(ahead, semi - 1), place.kind(semi + 2)
+    # A loop that counts down, or by another rule, is left to the reader.
     if limit not in ("LT", "LE"):
         return "a..b"
     last = place.written(semi + 3, place.end(semi + 3, frozenset(("SEMI",))))
@@ -267,6 +268,7 @@ def import_help(line: str) -> str:
     statement = _FROM.search(line) or _NAMED.search(line) or _DEFAULT.search(line) or _PLAIN.search(line)
     path = (statement["path"] if statement else None) or ""
     names = _NAME.findall(statement["names"]) if statement and "names" in statement.groupdict() else []
+    # `./name` is a file of the program, never a module of the library.
     own = path.startswith(".")
     segments = [segment for segment in re.split(r"[./:]+", path) if _NAME.fullmatch(segment)]
     if not segments:
@@ -331,6 +333,7 @@ def of_a_store(place: ErrorPlace, expected: set[str]) -> str | None:
     """Return the help for a memory, hashmap or ledger without its type (the error is at `=`) or without its value (at `;`)."""
     if place.kind() not in ("EQ", "SEMI"):
         return None
+    # The word that declares a store stands before its name and, perhaps, its type.
     for back in range(1, min(place.row, LONGEST) + 1):
         kind = place.before(back)
         if kind in FORMS and place.before(back - 1) == "IDENT":
