@@ -187,6 +187,7 @@ class _Exporter:
         return [self.export(item) for item in v.elements(value)]
 
     def enum(self, value: v.EnumValue) -> Enum:
+        """Return an Enum; `data` depends on the number and the names of its parts."""
         variant = value.decl.variants[value.variant]
         payload = tuple(map(self.export, value.payload or ()))
         data: Any = payload
@@ -197,6 +198,7 @@ class _Exporter:
         return Enum(value.decl.name, variant.name, data)
 
     def error(self, value: v.ErrorValue) -> ErrorValue:
+        """Return an ErrorValue without what is only for a model."""
         fields = {name: self.export(part) for name, part in value.fields.items() if name != FOR_MODEL}
         return ErrorValue(value.family, value.variant, value.message, fields)
 
@@ -342,6 +344,7 @@ class _Reader:
         return value
 
     def number(self, value: Any, expected: tuple[Any, ...], what: str) -> float:
+        """Read an int or float as Float."""
         if type(value) not in (int, float):
             raise self.misfit(value, expected, what)
         try:
@@ -350,6 +353,7 @@ class _Reader:
             raise TypeError(f"{what}: an int of {value.bit_length()} bits is beyond Float") from None
 
     def text(self, value: Any, expected: tuple[Any, ...], what: str) -> str:
+        """Read a str. Lone surrogates and hidden tag characters do not get into a program."""
         if not isinstance(value, str):
             raise self.misfit(value, expected, what)
         return clean_text(str(value))
@@ -372,11 +376,13 @@ class _Reader:
             raise self.misfit(value, expected, what)
 
     def union(self, value: Any, expected: tuple[Any, ...], what: str) -> str:
+        """Read one of the strings of a union."""
         if value not in expected[1]:
             raise TypeError(f"{what}: expected {type_text(expected)}, got {value!r}")
         return str(value)
 
     def prompt(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read a Struct of the record Prompt, or a str as one."""
         if isinstance(value, Struct):
             return self.struct(value, ("struct", "Prompt"), what)
         return v.Prompt.of((self.text(value, expected, what), None, None, None))
@@ -395,12 +401,14 @@ class _Reader:
             raise TypeError(f"{what}: {count} items; a collection of a program has at most {limits.items}")
 
     def tuple_of(self, value: Any, expected: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+        """Read a tuple of just as many parts."""
         if not isinstance(value, tuple) or len(value) != len(expected[1]):
             raise self.misfit(value, expected, what)
         places = [_inside(what, f"[{at}]") for at in range(len(value))]
         return tuple(map(self.read, value, expected[1], places))
 
     def map_of(self, value: Any, expected: tuple[Any, ...], what: str) -> v.Map:
+        """Read a mapping; its keys are str, int, bool or bytes."""
         if not isinstance(value, Mapping) or isinstance(value, Struct):
             raise self.misfit(value, expected, what)
         self.within(len(value), what)
@@ -474,6 +482,7 @@ class _Reader:
         return self.tuple_of(data, ("tuple", variant.types), what)
 
     def error(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read an ErrorValue of the family or of one below it."""
         if not isinstance(value, ErrorValue) or not v.is_family(value.kind, expected[1]):
             raise self.misfit(value, expected, what)
         fields = {name: self.read(part, ("any",), _inside(what, f".{name}")) for name, part in value.fields.items()}

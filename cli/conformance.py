@@ -67,6 +67,8 @@ def _list(programs: list[Program], arguments: argparse.Namespace) -> None:
 
 
 def _run(programs: list[Program], clause: str | None) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts of the clauses and the complaints of the runner. Programs run in processes of the driver, at most
+    MOST_JOBS at a time."""
     from ..conformance import report, runner, suite
     from ..conformance.verdicts import verdicts
 

@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Print the facts of an image; return 0."""
     image, data = load_image_of(arguments.file, quiet=arguments.quiet)
     facts = facts_of(image, data)
     if arguments.json:

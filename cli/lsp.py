@@ -20,6 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Serve one editor until it leaves; return 0 if it said goodbye in order, else 1. Raise `Exit` (1) when the library of
+    the protocol is not installed."""
     try:
         from ..lsp.server import serve
     except ModuleNotFoundError as error:

@@ -88,6 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Run the dialogue; return its exit code."""
     return Shell(arguments).run()
 
 

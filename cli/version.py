@@ -15,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Print the versions; return 0."""
     from ..vm.bytecode.image import FORMAT
 
     image_format = ".".join(map(str, FORMAT))

@@ -18,6 +18,7 @@ Arguments = list[ast.Expr | None]
 def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Arguments, order: list[int]) -> None:
     """Push the arguments of a declared function in the order of its parameters. `arguments` has one entry for each
     parameter, None where the default is used; `order` has the positions in the order written."""
+    # The usual case: written in order, none left out, so no slots are needed.
     if order == list(range(len(arguments))):
         for index, argument in enumerate(arguments):
             assert argument is not None
@@ -76,6 +77,7 @@ def into_numbered_slots(
         if index not in slots:
             for earlier in range(index):
                 e.emit("LOAD", slots[earlier])
+            # A default is a function of the parameters before it.
             e.emit("CALL", g.module.defaults[function][index], index)
             slots[index] = e.temp()
             e.emit("STORE", slots[index])

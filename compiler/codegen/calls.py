@@ -310,12 +310,14 @@ def memory_value(g: Generator, node: ast.Call | ast.MethodCall, memory: symbols.
 
 
 def function_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.FunctionCall) -> None:
+    """Generate a call of a function of the program."""
     push_arguments(g, target.function, target.arguments, target.order)
     g.at(node.span)
     g.emitter.emit("CALL", g.module.functions[target.function], len(target.arguments))
 
 
 def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ValueCall) -> None:
+    """Generate a call of a function value: closures, variants and built-ins used as values."""
     g.value(target.callee)
     for argument in target.arguments:
         assert argument is not None
@@ -341,6 +343,7 @@ def constructor_call(g: Generator, node: ast.Call | ast.MethodCall, target: deci
 
 
 def variant_call(g: Generator, target: decisions.VariantCall) -> None:
+    """Generate a tuple variant."""
     for argument in target.arguments:
         assert argument is not None
         g.bound(argument)
@@ -348,6 +351,7 @@ def variant_call(g: Generator, target: decisions.VariantCall) -> None:
 
 
 def error_call(g: Generator, target: decisions.ErrorCall) -> None:
+    """Generate an error of a family: its message, which may be left out, then its fields."""
     if not target.arguments or target.arguments[0] is None:
         g.emitter.emit("NIL")
     for argument in target.arguments:
@@ -358,6 +362,7 @@ def error_call(g: Generator, target: decisions.ErrorCall) -> None:
 
 
 def record_call(g: Generator, target: decisions.RecordCall) -> None:
+    """Generate a constructor of a built-in record, such as `Message`."""
     arguments = [argument for argument in target.arguments if argument is not None]
     for argument in arguments:
         g.bound(argument)

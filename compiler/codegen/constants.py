@@ -41,6 +41,7 @@ def emit_constant(g: Generator, value: Any) -> None:
         raise TooLong(e.span)
     if value is None:
         e.emit("NIL")
+    # Before int, since a bool is one in Python.
     elif isinstance(value, bool):
         e.emit("TRUE" if value else "FALSE")
     elif isinstance(value, int) and 0 <= value < SMALL:
@@ -95,6 +96,7 @@ def collect(g: Generator, kind: str, entries: Sequence[Sequence[T]], push: Calla
         for part in entry:
             push(g, part)
     e.emit(opcode, width * len(first), width * len(first))
+    # The rest goes through the built-in method, one entry at a time, on the collection itself.
     for entry in entries[AT_ONCE:]:
         e.emit("DUP")
         for part in entry:
@@ -124,6 +126,7 @@ def constant_of(expr: ast.Expr) -> Any:
         return [constant_of(item) for item in expr.items]
     if isinstance(expr, ast.MapExpr):
         return {constant_of(entry.key): constant_of(entry.value) for entry in expr.entries}
+    # The checker has folded the constant.
     if isinstance(expr, ast.PathExpr) and isinstance(expr.binding, symbols.ConstSymbol):
         return expr.binding.value
     raise NotConstant

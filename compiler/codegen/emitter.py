@@ -189,6 +189,7 @@ class Emitter:
         if not self.reachable:
             self.emit(name, label)
             return
+        # NEXT pushes an element when it goes on, and drops the iterator when it leaves.
         at_target = before - 1 if name == "NEXT" else before - len(BY_NAME[name].pops)
         if label.depth is None:
             label.depth = at_target
@@ -211,6 +212,7 @@ class Emitter:
         """Begin a handler of errors: the error lies on `depth` values."""
         self.reachable = True
         self.depth = depth + 1
+        # The error is on the stack although no instruction here pushed it.
         self.deepest = max(self.deepest, self.depth)
         label.index = len(self.code)
 
@@ -231,6 +233,7 @@ class Emitter:
 
     def own_cell(self) -> CellRef:
         """Return a new cell of this function."""
+        # Its number follows those of the captured cells, whose count is known at the end only.
         self.own_cells += 1
         return CellRef(False, self.own_cells - 1)
 
@@ -291,6 +294,7 @@ class Emitter:
         """Yield the byte offset at which the code of a span begins, and the place of the span."""
         last: object = self
         for offset, span in zip(offsets, self.spans, strict=False):
+            # Spans are compared by identity: a run is what one node emitted.
             if span is not last:
                 last = span
                 yield (offset, 0, 1, 1) if span is None else (offset, *place(span))

@@ -391,6 +391,7 @@ def await_(g: Generator, node: ast.Await) -> None:
 
 
 def race(g: Generator, node: ast.Call) -> None:
+    """Start each operand as a task; the value is that of the first to end."""
     for task in node.tasks:
         start(g, task)
     g.at(node.span)

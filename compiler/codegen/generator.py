@@ -144,12 +144,14 @@ class Generator:
     def value(self, expr: ast.Expr) -> None:
         """Push the value of `expr`, converted as the place where it stands requires."""
         e = self.emitter
+        # Reached again inside the call that a pipe was rewritten to, or in a task.
         if expr in self.value_slots:
             e.reload(self.value_slots[expr])
             return
         depth, outer = e.depth, e.names.enter()
         self.at(expr.span)
         self.module.nesting.call(VALUES[type(expr)], self, expr)
+        # A `return` or `break` inside leaves a depth that means nothing here.
         e.depth = depth + 1
         e.names.leave(outer, len(e.code))
         if expr.coercion is not None:
@@ -198,6 +200,7 @@ class Generator:
         elif isinstance(coercion, decisions.CheckAny):
             e.emit("CHECK", self.module.pool.type(coercion.target))
         elif isinstance(coercion, decisions.ToOption):
+            # `Int` to `Option<Float>`: first the value, then the wrapping.
             if coercion.inner is not None:
                 self.coerce(coercion.inner)
             e.emit("WRAP")
@@ -253,6 +256,7 @@ class Generator:
             e.emit("SLIDE", e.depth - 1, e.depth - 1)
         if self.receiver is not None:
             self.load(self.receiver)
+            # In a cell closures may still hold it.
             if self.receiver not in self.slots:
                 e.emit("SHARE")
             e.emit("TUPLE", 2, 2)
@@ -271,6 +275,7 @@ class Generator:
                 self.cells[local] = self.emitter.own_cell()
             self.emitter.emit("NEW_CELL", self.cells[local])
             self.emitter.names.declare(local, self.cells[local])
+        # A slot is given out once: a loop's next round writes over the last value.
         elif local not in self.slots:
             self.slots[local] = self.emitter.slot()
             self.emitter.names.declare(local, self.slots[local])
@@ -331,6 +336,7 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Tuple):
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
+        # Wrappers have no parts that could be written; what they wrap may have.
         inside = type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
         return inside or type_.name in ("HashMap", "PipelineRef", "Memory")
     return isinstance(type_, (t.Union, t.Function)) or (

@@ -76,6 +76,7 @@ class Pool:
         if isinstance(type_, t.Nominal) and type_.kind == "trait":
             return self.trait(type_)[0]
         if isinstance(type_, t.Nominal):
+            # Models and tools with methods of their own are plain handles at run time.
             type_ = _ANY if type_.kind == "parameter" else _HANDLES.get(type_.kind) or type_.bare
         key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
@@ -391,6 +392,7 @@ class Module:
             at_hand = {*positional, *names}
             missing = [p for p in parameters if p not in at_hand]
             optional = {parameters[index - 1] for index in self.defaults[method]}
+            # A name that is passed twice, or that the method does not have, fits no method.
             fits = len(at_hand) == count and at_hand <= set(parameters)
             if fits and missing and optional.issuperset(missing) and (method, frozenset(at_hand)) not in self.partial:
                 self.partial.add((method, frozenset(at_hand)))
@@ -439,6 +441,7 @@ class Module:
                 emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
             else:
                 self.wanted_permissions.add(row.permission)
+                # The permission is wanted as soon as the function is a value, since nobody can tell whether it is called.
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
                 emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")

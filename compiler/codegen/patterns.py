@@ -79,6 +79,7 @@ def _bind(g: Generator, pattern: ast.BindPattern, slot: int, fails: Label, type_
         return
     if pattern.inner is not None:
         test_pattern(g, pattern.inner, slot, fails, type_)
+    # Bound last: `x @ p` has a value only when p matches.
     _bind_part(g, pattern.binding, slot, pattern.binding.type)
 
 
@@ -207,6 +208,7 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
         _variant(g, binding, slot, fails)
     elif isinstance(binding, symbols.StructSymbol):
         by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
+        # Of a value of just this type nothing has to be tested.
         if not isinstance(type_, t.Nominal) or type_.bare != t.bare(binding.type):
             _jump_unless(g, "IS", g.module.pool.type(binding.type), slot, fails)
     for entry in pattern.fields:
@@ -282,6 +284,7 @@ def _or(g: Generator, pattern: ast.OrPattern, slot: int, fails: Label, type_: t.
     e = g.emitter
     depth = e.depth
     matched = Label()
+    # All alternatives bind the same names, so the code behind needs no cases.
     for alternative in pattern.alternatives[:-1]:
         following = Label()
         test_pattern(g, alternative, slot, following, type_)

@@ -88,6 +88,7 @@ def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
     """Return a tool with what a model is told of each method (O-4.4, O-4.8 to O-4.10, O-10.11)."""
     methods = []
     for method, arguments in tool.arguments.items():
+        # What the model sends is validated by the shape; what the model is told is its JSON Schema.
         shape = Shapes(module.declared).arguments(arguments)
         text = f"{tool.description}\n\n{tool.texts[method]}"
         form = lowering.arguments_form(shape)
@@ -390,6 +391,7 @@ def computed_function(module: Module, model: symbols.ModelSymbol) -> None:
     for key, expr in fields:
         g.emitter.emit("CONST", module.pool.constant(im.K_STRING, key))
         g.value(expr)
+    # One Map of all computed fields, which the host merges over the constant ones.
     g.emitter.emit("MAP", 2 * len(fields), 2 * len(fields))
     g.emitter.emit("RETURN")
     finish(g, number, f"{module.names[model]}.fields", [], module.pool.type(t.map_(t.STRING, t.ANY)), 0)
@@ -398,6 +400,7 @@ def computed_function(module: Module, model: symbols.ModelSymbol) -> None:
 def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
     """Return the fields of a model that are no constants."""
     fields = []
+    # A field is computed when it calls something or reads a variable: constants are data of the image.
     for key, expr in model.fields.items():
         # Connections, memories and tools are numbers of the image, not values.
         if key in NAMES:
@@ -438,6 +441,7 @@ def step_functions(module: Module, memory: symbols.MemorySymbol) -> list[symbols
     while pending:
         value = pending.pop()
         if isinstance(value, symbols.StepFunction) and value.place is None:
+            # Memory and number name the function for the `CONFIGURE` of initialisation.
             value.place = [module.memories[memory], len(functions)]
             functions.append(value)
         elif isinstance(value, (dict, list)):

@@ -55,6 +55,7 @@ def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> 
     """Return the name of a schema with its type arguments, in characters that names in an image may have."""
     name = base = module.names[symbol] + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
     number = 1
+    # Types that differ in characters left out get different names all the same.
     while any(entry.name == name for entry in module.schema_entries):
         number += 1
         name = f"{base}#{number}"
@@ -72,6 +73,7 @@ class Shapes:
     def object(self, symbol: symbols.StructSymbol, type_: t.Type) -> list[Any]:
         """Return the shape of a schema or struct: name, modes and fields."""
         name = type_name(type_)
+        # The shape is being built further out, so its name is enough.
         if name in self.open:
             return ["ref", name]
         self.open.append(name)

@@ -84,6 +84,7 @@ class SlotChange:
         """Store the variable `root` into the slot, or jump back to `begin` when the slot has changed."""
         access, e = self.node.target, g.emitter
         assert isinstance(access, symbols.SlotAccess)
+        # What the change left on the stack would be lost by the jump back.
         results = [e.temp() for _ in range(e.depth - self.depth)]
         for slot in results:
             e.emit("STORE", slot)
@@ -96,6 +97,7 @@ class SlotChange:
         e.emit("STORE", self.seen)
         e.emit("LOAD", self.seen)
         e.emit("GET_ELEMENT", 0)
+        # `_swap` says whether the slot still held what `_seen` saw.
         e.jump("JUMP_UNLESS", self.again)
         if access.held is not None:
             e.emit("LOAD", self.seen)

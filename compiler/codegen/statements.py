@@ -137,6 +137,7 @@ def discard(g: Generator, expr: ast.Expr) -> None:
 
 
 def let(g: Generator, node: ast.Let) -> None:
+    """Generate a `let`; without a value the variable is only declared."""
     if node.value is None:
         declare_only(g, node.pattern)
         return

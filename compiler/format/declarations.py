@@ -361,10 +361,12 @@ def mcp(p: Printer, node: ast.Mcp) -> int:
 def members(p: Printer, nodes: list[Member]) -> None:
     """Write entries, state fields and functions in the order of the source."""
     p.pending = " "
+    # The tree keeps them by kind; the source has them in the writer's order.
     p.expanded(sorted(nodes, key=lambda node: node.span.start), lambda node: member(p, node), between_members)
 
 
 def member(p: Printer, node: Member) -> None:
+    """Write a member, with a comma behind it unless it is a function."""
     p.node(node)
     if not isinstance(node, ast.Function):
         p.comma()
@@ -372,6 +374,7 @@ def member(p: Printer, node: Member) -> None:
 
 def between_members(first: Member, second: Member) -> Break:
     """Return the gap between two members of a tool or MCP server."""
+    # Between entries a blank line is the writer's choice; before a function there is one.
     entries = isinstance(first, (ast.ConfigEntry, ast.ToolField)) and isinstance(second, (ast.ConfigEntry, ast.ToolField))
     return KEEP if entries else between_items(first, second)
 

@@ -37,6 +37,7 @@ def open_parentheses(p: Printer, node: ast.Node) -> int:
 
 
 def close_parentheses(p: Printer, count: int) -> None:
+    """Write the `)` of parentheses that `open_parentheses` wrote."""
     for _ in range(count):
         p.token(")")
 
@@ -53,6 +54,7 @@ def types(p: Printer, opening: str, nodes: Sequence[ast.TypeExpr], closing: str,
 
 
 def path(p: Printer, segments: Sequence[ast.Ident]) -> None:
+    """Write names with `::` between them."""
     for at, segment in enumerate(segments):
         if at:
             p.token("::")
@@ -60,6 +62,7 @@ def path(p: Printer, segments: Sequence[ast.Ident]) -> None:
 
 
 def type_arguments(p: Printer, arguments: Sequence[ast.TypeExpr] | None) -> None:
+    """Write `<A, B>`, if there are type arguments."""
     if arguments is not None:
         types(p, "<", arguments, ">")
 
@@ -80,6 +83,7 @@ def result(p: Printer, node: ast.TypeExpr | None) -> None:
 
 
 def type_parameters(p: Printer, parameters: Sequence[ast.TypeParameter]) -> None:
+    """Write `<T: Bound>`, if there are type parameters."""
     if not parameters:
         return
     p.token("<")
@@ -379,6 +383,7 @@ def closure(p: Printer, node: ast.Closure) -> int:
 
 
 def closure_parameters(p: Printer, node: ast.Closure) -> None:
+    """Write the parameters of a closure on one line."""
     p.token("|")
     count = len(node.parameters)
     for at, parameter in enumerate(node.parameters, 1):
@@ -577,6 +582,7 @@ def prefix_await(p: Printer, node: ast.Await) -> int:
 
 
 def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) -> int:
+    """Write the method name and the arguments of a call; `piped` is left out of them. Return the row of `arguments`."""
     if isinstance(node, ast.MethodCall):
         p.token(".")
         p.name(node.name)

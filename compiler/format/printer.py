@@ -39,6 +39,7 @@ class Trivia(NamedTuple):
 
     @property
     def is_doc(self) -> bool:
+        """Whether the comment is documentation of what follows."""
         return self.text.startswith("///") and not self.text.startswith("////")
 
 
@@ -218,6 +219,7 @@ class Printer:
             if self.closing:
                 self.operations.append(DEDENT)
             if pending is KEEP:
+                # Several blank lines become one.
                 pending = BLANK if self.trivia.blank_between(self.previous_end, start) else HARD
             if pending is not None:
                 self.operations.append(" " if pending is JOIN else pending)
@@ -225,6 +227,7 @@ class Printer:
         self.closing = False
 
     def gap_with(self, comments: Sequence[Trivia], next_start: int) -> None:
+        """Write a gap with these comments; the next token begins at the offset `next_start`."""
         Gap(self.operations, self.pending, self.closing).write(
             comments, self.trivia.blank_between(self.gap_end(comments), next_start)
         )
@@ -370,6 +373,7 @@ class Printer:
             self.token("}")
             return 0
         group = self.begin_inside()
+        # Expanded bodies keep the blank lines that the source has.
         first, between = (HARD, KEEP) if expanded else (LINE, LINE)
         self.listed(members, show, first, between, COMMA_IF_BROKEN)
         self.close(first, "}", group)
@@ -447,6 +451,7 @@ class Gap:
         if first and not self.is_break and self.pending is not JOIN:
             self.operations.append(INDENT)
             self.continued = True
+        # No blank line directly behind an opening brace.
         keeps = self.in_body and not (first and self.pending is HARD)
         self.operations.append(BLANK if blank and keeps else HARD)
 

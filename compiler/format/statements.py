@@ -218,6 +218,7 @@ def arm(p: Printer, node: ast.MatchArm | ast.ListenHandler) -> int:
 
 
 def label(p: Printer, node: ast.Ident | None) -> None:
+    """Write the label of a loop, if there is one."""
     if node is not None:
         p.token("'" + node.text)
         p.token(":")
@@ -298,6 +299,7 @@ def try_(p: Printer, node: ast.Try) -> int:
 
 
 def catch(p: Printer, node: ast.CatchClause, expanded: bool) -> None:
+    """Write one clause of a `try`."""
     p.token("catch")
     p.pending = " "
     if node.type is not None:

@@ -39,6 +39,7 @@ def _conditional(place: ErrorPlace, expected: set[str]) -> str | None:
     """`a if c else b`."""
     if place.kind() != "IF" or "PLUS" not in expected:
         return None
+    # The condition is the one thing between `if` and `else`.
     otherwise = place.end(1, frozenset(("ELSE", "SEMI", "COMMA"))) + 1
     if place.kind(otherwise) != "ELSE":
         return "write `if a { b } else { c }`"
@@ -92,6 +93,7 @@ def _starred(place: ErrorPlace, expected: set[str]) -> str | None:
     """`*xs` and `**xs`, and the same as parameters; `*p`."""
     if place.kind() not in ("STAR", "POW"):
         return None
+    # Where a parameter may begin and no expression.
     if "MUT" in expected and "INT" not in expected:
         if place.kind() == "POW":
             return f"take a map: `{place.text(1)}: Map<String, Any>`; parameters may have defaults: `name: T = …`"
@@ -109,6 +111,7 @@ def _joined(place: ErrorPlace, before: int, ahead: int) -> str:
         at = before
         while at > before - 20 and place.kind(at) not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN"):
             at -= 1
+        # Elements before the spread become the array that it is joined to.
         opened, earlier = place.kind(at), place.written(at + 1, before - 1)
     else:
         earlier = ""
@@ -220,6 +223,7 @@ def _bracketed(place: ErrorPlace, expected: set[str]) -> str | None:
         return f"there is no step; turn a copy round: `let mut ys = {place.text(-2)}; ys.reverse();`"
     if kind == "COLON" and place.before(1) == "LBRACKET":
         return f"write `{place.text(-2)}[..{place.rest(1)}]`"
+    # `{1, 2}` has been read as a block with the value 1.
     if kind == "COMMA" and place.before(2) in ("LBRACE", "MLBRACE", "BLKEND") and place.before(1) in ("INT", "STRING", "FLOAT"):
         items = place.written(-1, place.end(-1, frozenset(("SEMI",))))
         return f"write `Set::from([{items}])`"

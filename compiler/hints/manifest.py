@@ -119,6 +119,7 @@ def example(path: tuple[str, ...]) -> str | None:
     the table begins. Return None for an unknown table."""
     if not path or path[0] not in EXAMPLES:
         return None
+    # A key of [memory.defaults] is reported with the table `memory`.
     rows = EXAMPLES[path[0]] | EXAMPLES.get(f"{path[0]}.defaults", {})
     keys = path[2:] if "." in HEADERS[path[0]] else path[1:]  # behind the name of `[stores.NAME]`
     line = rows.get(keys[0]) if keys else None

@@ -67,6 +67,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate within max(1, length / 3) edits of the name, the one of the smallest distance, then the first by
     alphabet; None when nothing is near. A name of one letter has no nearest: every other one is one edit away, which says
     nothing."""
+    # Longer names are generated ones, of which no other is meant.
     if not 2 <= len(name) <= LONGEST or not patient():
         return None
     limit = max(1, len(name) // 3)
@@ -74,6 +75,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     _spend(len(names))
     ranked: list[tuple[int, str]] = []
     for candidate in names:
+        # The length alone rules most candidates out.
         if candidate != name and abs(len(candidate) - len(name)) <= limit:
             edits = distance(name, candidate, limit)
             _spend(len(candidate) * min(len(name), 2 * limit + 2))
@@ -449,6 +451,7 @@ def family_help(owner: str, name: str) -> str | None:
         if name in family.variants:
             return f"write `{family.name}::{name}`"
     for family in below:
+        # `AgentError::SchemaValidation`: the variant names the family `SchemaError`.
         word = family.name.removesuffix("Error")
         if word and name.startswith(word):
             variants = listed("its variants", [*family.variants], like=name.removeprefix(word))
@@ -520,6 +523,7 @@ def offers_help(module: str, member: str) -> str | None:
     function = _member(module, member)
     if function is not None:
         return f"use `{function}`"
+    # The module itself does not exist.
     if not module:
         return listed("modules", STD_MODULES)
     return listed("functions", (*std_module(module), *STD_TYPES.get(module, ())), like=member) if module in STD_MODULES else None

@@ -109,6 +109,7 @@ def _with_equals(place: ErrorPlace, expected: set[str]) -> str | None:
 def _constant(place: ErrorPlace, expected: set[str]) -> str:
     value = place.rest(1)
     constant = f"const {place.word_before()}: {LITERAL_TYPES.get(place.kind(1), 'T')} = {value};"
+    # At module level there is no `let`.
     if not place.in_a_function():
         return f"a constant has a type: `{constant}`"
     return f"write `let {place.word_before()} = {value};`, or a constant with its type: `{constant}`"
@@ -204,6 +205,7 @@ def _shapes(place: ErrorPlace, expected: set[str]) -> str | None:
         return "write each by itself: `const A: Int = 1;`"
     if kind in ("FN", "FNEXPR", "FNTYPE") and place.kind(1) == "LPAREN" and place.kind(2) == "IDENT" and "STRUCT" in expected:
         return f"methods stand in `impl {place.text(3)} {{ fn {place.text(5)}(self) {{ … }} }}`"
+    # `<T extends Shape>` of TypeScript and Java.
     generic = kind in ("LT", "TLT") and place.before(2) in ("FN", "STRUCT", "IMPL", "TRAIT")
     if generic and place.text(2) in ("extends", "implements"):
         return f"write the bound with `:`: `<{place.text(1)}: {place.text(3)}>`"
@@ -244,6 +246,7 @@ def of_a_test(place: ErrorPlace, expected: set[str]) -> str | None:
         return f"write `{value} != nil`, or `{value}.is_some()` of an Option" if negated else (
             f"write `{value} == nil`, or `{value}.is_none()` of an Option"
         )
+    # A capital letter begins the name of a type.
     if operand[:1].isupper() and operand not in ("True", "False"):
         return f'write `typeof({value}) {"!=" if negated else "=="} "{operand}"`'
     return f"write `{value} {'!=' if negated else '=='} {operand}`"

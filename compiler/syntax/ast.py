@@ -1012,6 +1012,7 @@ class Nesting:
         depth = self.depth
         self.depth = depth + 1
         try:
+            # Most levels are plain calls; only every SEGMENT-th pays for a thread.
             if (depth + 1) % SEGMENT:
                 return function(*arguments)
             if depth >= DEEPEST:
@@ -1026,6 +1027,7 @@ def on_fresh_stack(function: Callable[..., T], *arguments: Any) -> T:
     function is raised here."""
     outcome: list[T] = []
     failure: list[BaseException] = []
+    # Context variables, such as the budget of the hints, must reach the new thread.
     context = copy_context()
 
     def run() -> None:

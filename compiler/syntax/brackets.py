@@ -99,6 +99,7 @@ class _Repair:
                 self.open_kinds[kind] += 1
             elif kind in _CLOSES or kind == "ISTR_MID":
                 opener = _CLOSES.get(kind, "ISTR_START")
+                # Nothing of its kind is open: dropping it does less harm than closing others.
                 if not self.open_kinds[opener]:
                     self.report_stray(row)
                     continue
@@ -126,6 +127,7 @@ class _Repair:
     def close_at_end(self, row: int) -> None:
         """Insert the closers that are missing at the end of the file; only the innermost is reported."""
         if self.open:
+            # The innermost is the likeliest to have been forgotten; the others would follow from it.
             self.report_unclosed(self.open[-1])
         while self.open:
             self.insert_closer(row)

@@ -53,6 +53,7 @@ def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnosti
     """Report the token at which the machine stopped: E0101, E0105 for `pub`, or E3011 where a label has no loop."""
     place = ErrorPlace(machine, source)
     span = Span(source.name, *place.range())
+    # `pub` is right in few places, and other languages have it in many: a message of its own.
     if "PUB" in (place.kind(), place.before(1)):
         row = place.row if place.kind() == "PUB" else place.row - 1
         span = Span(source.name, machine.tokens.starts[row], machine.tokens.ends[row])
@@ -132,6 +133,7 @@ def expected_forms(expected: set[str]) -> str:
     """Return the words for a set of terminals: `` an expression or `)` ``, an empty text when the list would be too long."""
     forms: list[str] = []
     rest = set(expected) - _INVISIBLE
+    # Where an operator could go on, the operand is complete, and all operators are one form.
     if "PLUS" in rest:  # an operand is complete
         rest -= _CONTINUATION | _ASSIGNMENT
         if not rest:
@@ -157,6 +159,7 @@ def _described(kinds: Iterable[str]) -> list[str]:
 
 
 def _join(forms: list[str]) -> str:
+    # A longer list tells nobody what is missing.
     if len(forms) > 5:
         return ""
     return forms[0] if len(forms) == 1 else ", ".join(forms[:-1]) + " or " + forms[-1] if forms else ""
@@ -209,6 +212,7 @@ def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
 
 def _word_of_block(place: ErrorPlace) -> str:
     """The name that `name {` or `name (x) {` begins with, where the parser read a struct literal or a call."""
+    # The name, and perhaps a bracket with one word in it.
     for back in (2, 3, 4, 5):
         if place.before(back) == "IDENT" and place.text(-back) in syntax.BLOCKS:
             return place.text(-back)
@@ -460,6 +464,7 @@ class Recovery:
             if symbol is None:
                 continue
             depth = self.depth_behind(place)
+            # A list that was opened inside a bracket closed meanwhile is no place to go on at.
             if depth <= here:
                 return place, symbol, is_new, depth
         return None
@@ -490,6 +495,7 @@ class Recovery:
         machine = self.machine
         end = max(start, machine.tokens.ends[machine.row])
         span = Span(self.source.name, start, end)
+        # The span of the list covers what was skipped.
         machine.ends[-1] = end
         if symbol == "top_star":
             machine.values[-1].append(ast.ErrorItem(span=span))
@@ -547,6 +553,7 @@ def _depths(types: list[str]) -> list[int]:
     """Return for each token how many brackets are open before it."""
     depths, depth = [], 0
     for kind in types:
+        # A closing bracket has the depth of its inside, as its opening one has that of its outside.
         depths.append(depth)
         if kind in _OPENS:
             depth += 1

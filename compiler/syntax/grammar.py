@@ -94,6 +94,7 @@ class _Expansion:
         self.shared.setdefault(word)
         if suffixed[2] in (",*", ",+"):
             self.shared.setdefault(suffixed[1] + ",")
+            # The comma behind the last element is an optional symbol of its own.
             self.shared.setdefault("COMMA?")
         return suffixed[1] + _NAMES[suffixed[2]]
 
@@ -132,6 +133,7 @@ def _p_function(production: Production, order: int) -> Callable[[object], None]:
 
     function = FunctionType(template.__code__, globals(), production.name)
     function.__doc__ = production.text
+    # PLY takes productions in the order of their lines, by which conflicts are resolved.
     function.co_firstlineno = order  # type: ignore[attr-defined]
     return function
 

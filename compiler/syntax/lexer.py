@@ -411,6 +411,7 @@ class _Lexer:
         """Report one error for a whole name, at the first letter that cannot stand in it; return the offset at which the
         name ends."""
         end = end_of_name(self.text, start)
+        # `naïve`: the letters before have been read as a name already.
         touches = len(self.tokens) and self.tokens.ends[-1] == start and self.tokens.types[-1] == "IDENT"
         name = self.text[self.tokens.starts[-1] if touches else start : end]
         self.error("E0002", start, start + 1, f"unexpected character `{self.text[start]}` in the name `{name}`", NAME_HELP)
@@ -420,6 +421,7 @@ class _Lexer:
         """Keep the comment that covers the text from `start` to `end`; return `end`."""
         text = self.text[start:end].rstrip("\r")
         before = self.text.rfind("\n", 0, start) + 1
+        # The formatter keeps a comment on its line, or behind what it stood behind.
         own_line = not self.text[before:start].strip()
         span = Span(self.file, start, start + len(text))
         self.tokens.comments.append(Comment(span=span, text=text, own_line=own_line))
@@ -430,6 +432,7 @@ class _Lexer:
         end = self.comment(start, self.line_end(start))
         if self.text.startswith("///", start) and not self.text.startswith("////", start):
             line = self.source.position(start).line
+            # Documentation is one block of lines; an empty line between ends it.
             if line != self.doc_line + 1:
                 self.doc_lines.clear()
             text = self.text[start + 3 : end].rstrip("\r")
@@ -550,6 +553,7 @@ class _Lexer:
             form = f'a raw string is r{hashes}"…"{hashes}'
             self.error("E0012", start, at, f"`r{hashes}` is not followed by `\"`", form)
             return at
+        # No escapes and no holes: the text ends at the first quote with as many `#`.
         end = self.text.find('"' + hashes, at + 1)
         if end < 0:
             message = f"unterminated raw string: `\"` and {len(hashes)} `#` needed to close it"
@@ -581,6 +585,7 @@ class _Lexer:
         colon = _LABEL_TAIL.match(self.text, end)
         if colon is None:
             return None
+        # `'a: while` is a label for certain; else another `'` on the line makes it a string.
         if _LOOP_WORD.match(self.text, colon.end()):
             return name[1]
         return None if "'" in self.text[colon.end() : self.line_end(colon.end())] else name[1]
@@ -651,6 +656,7 @@ class _Lexer:
         texts = [self.text[begin:stop] for _, begin, stop in opened.pieces]
         if opened.delimiter == '"""':
             self.check_escapes(opened, texts)
+            # Escapes were reported where they stand in the source; after trimming their places would be others.
             texts = [decode_escapes(text, _ignore) for text in trim_pieces(texts)]
         else:
             texts = self.check_escapes(opened, texts)
@@ -661,6 +667,7 @@ class _Lexer:
     def check_escapes(self, opened: _Open, texts: list[str]) -> list[str]:
         """Return the decoded pieces; bad escapes are reported at their place in the source."""
         decoded = []
+        # `r"…"` without `#` is written for a raw string, whose form the help then shows.
         raw = _RAW_WORD.search(self.text[max(0, opened.start - 2) : opened.start]) is not None
         for (_, begin, _), text in zip(opened.pieces, texts, strict=True):
 

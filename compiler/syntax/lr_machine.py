@@ -102,6 +102,7 @@ class Machine:
         states, values, starts, ends = self.states, self.values, self.starts, self.ends
         token_starts, token_ends, token_values = self.tokens.starts, self.tokens.ends, self.tokens.values
         types, file = self.tokens.types, self.context.file
+        # A Span is made per node; calling its class would check arguments that are known.
         new_span, highest = tuple.__new__, self.highest
         reduction = Reduction()  # one for all: no action keeps it
         reduction.context = self.context
@@ -142,6 +143,7 @@ class Machine:
                     values[-1] = value
                     state = states[-1] = gotos[states[-2]][head]
                     continue
+                # The stack shrinks at reductions of several symbols only, so its highest point lies before one.
                 if len(states) > highest:
                     highest = len(states)
                 end = ends[-1]
@@ -156,10 +158,12 @@ class Machine:
                 end = ends[-1]
                 del states[-count:], values[1 - count :], starts[1 - count :], ends[1 - count :]
                 ends[-1] = end
+            # The first item of a list becomes the list that the next ones are appended to.
             elif step == FIRST:
                 values[-1] = CommaList((values[-1],))
                 state = states[-1] = gotos[states[-2]][head]
                 continue
+            # Whether a comma stood at the end is all that is kept of it (L-2.1.2).
             elif step == TRAILING:
                 end = ends.pop()
                 if values.pop() is not None:
@@ -168,6 +172,7 @@ class Machine:
                 ends[-1] = end
             else:
                 values.append(None if step == NOTHING else CommaList())
+                # An empty symbol stands, with no width, before the next token.
                 starts.append(token_starts[row])
                 ends.append(ends[-1])
             state = gotos[states[-1]][head]
@@ -204,6 +209,7 @@ def _step(node: ast.Node, child: ast.Node) -> int:
     if isinstance(node, _NESTING):
         return 1
     if isinstance(node, ast.Binary):
+        # `**` groups to the right, so that a chain of it is as deep as it is long.
         return int(BY_TEXT[node.operator].level == POWER and child is node.right)
     if isinstance(node, ast.Await):
         return int(not node.postfix)

@@ -78,6 +78,7 @@ class Reduction(list[Any]):
 
     def at(self, symbol: int) -> Span:
         """Return the span of one symbol."""
+        # The symbols are the top of the stacks, so they are counted from the end.
         place = symbol - len(self)
         return Span(self.context.file, self.context.starts[place], self.context.ends[place])
 

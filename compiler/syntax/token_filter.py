@@ -177,6 +177,7 @@ class _Filter(FilterState):
     def keyword(self, row: int, kind: str) -> str | None:
         """Return IDENT where L-1.3.5 makes a hard keyword a plain name, else what the keyword's own rule returns."""
         if self.previous == "DOT":
+            # Behind a dot every keyword but `await` is a plain name (L-1.3.5).
             return "DOTAWAIT" if kind == "AWAIT" else "IDENT"
         if self.previous == "COLONCOLON":
             return "IDENT"
@@ -229,6 +230,7 @@ class _Filter(FilterState):
 
     def item_keyword(self, row: int, kind: str) -> str:
         """Note that the body of an item follows; the `impl` of `tool T impl X` has none of its own."""
+        # `tool T impl X { … }`: the body is that of the tool.
         if kind != "IMPL" or self.frame.pending != "tool":
             self.frame.pending = kind.lower()
         return kind
@@ -306,6 +308,7 @@ class _Filter(FilterState):
 
     def less(self, row: int, kind: str) -> str:
         """Return TLT where `<` opens type arguments (L-2.5.4), LT where it compares."""
+        # Type arguments stand behind a name only, and behind `impl` its parameters.
         if self.previous not in ("IDENT", "IMPL"):
             return "LT"
         close = self.scanner.closing(row)
@@ -332,6 +335,7 @@ class _Filter(FilterState):
         if self.frame.close_at != row:
             return kind
         self.pop()
+        # The `>=` of `let x: Array<Int>= …` is two tokens of the grammar.
         if kind == "GT":
             return "TGT"
         start = self.raw.starts[row]
@@ -415,6 +419,7 @@ class _Filter(FilterState):
     def comma(self, row: int, kind: str) -> str:
         """End an arm, a field or an entry."""
         frame = self.frame
+        # A comma ends whatever the frame was in the middle of.
         frame.in_type = frame.in_body = frame.form = False
         return kind
 

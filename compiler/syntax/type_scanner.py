@@ -61,6 +61,7 @@ class _Scan:
 
     def fail(self, at: int) -> None:
         """Every list still open breaks at the same row, except that `>=` would close the innermost one alone."""
+        # What is remembered here answers for the open `<` without another scan.
         broken = self.open[:-1] if self.scanner.types[at] == "GE" and len(self.open) > 1 else self.open
         for row in broken:
             if self.scanner.types[row] == "LT":
@@ -107,6 +108,7 @@ class _Scan:
         while types[end + 1] == "COLONCOLON" and types[end + 2] == "IDENT":
             end += 2
         last = str(self.scanner.values[end])
+        # Names of types begin with a capital letter, which tells `f<T>` from `a<b`.
         if not last[:1].isupper():
             return -1
         self.expecting = self.after_params = False
