@@ -177,7 +177,7 @@ def _refuse_word(file: str) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run main of a program. Return 0, 1 for an Err or a panic, or what the program asked for."""
+    """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -287,7 +287,6 @@ def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callabl
 
     def text(value: Any) -> str:
         try:
-            # Once in the values and once in the text: a secret may also be spread over the quoting.
             return redactor.clean(brief(without_secrets(value, redactor)))
         except Panic as panic:
             return f"<{panic.message}>"

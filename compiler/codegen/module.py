@@ -40,9 +40,8 @@ class Pool:
         self._trait_count: Counter[str] = Counter()  # how many types of the image have a name
 
     def constant(self, kind: int, value: Any) -> int:
-        """Return the index of a constant of this kind (`im.K_…`), adding it if it is new. The key holds the Python type,
-        since 1, 1.0 and True are equal there."""
-        # 1, 1.0 and True are equal in Python and different here, hence the type in the key.
+        """Return the index of a constant of this kind (`im.K_…`), adding it if it is new. 1, 1.0 and True are three
+        constants, though they are equal in Python."""
         key = f"{kind}:{type(value).__name__}:{value!r}"
         if key not in self._constant_index:
             self._constant_index[key] = len(self.constants)

@@ -122,7 +122,6 @@ def mock(g: Generator, node: ast.Mock) -> None:
 
 def discard(g: Generator, expr: ast.Expr) -> None:
     """Generate an expression statement. In a try body an Err that it returns is thrown (L-5.12.2)."""
-    # A statement has no use for the value, whatever parentheses stand around it.
     while isinstance(expr, ast.GroupExpr):  # a discarded block ends in a discarded tail, also within parentheses
         expr = expr.inner
     type_ = static_type(expr)

@@ -230,13 +230,13 @@ class _Filter(FilterState):
 
     def item_keyword(self, row: int, kind: str) -> str:
         """Note that the body of an item follows; the `impl` of `tool T impl X` has none of its own."""
-        # `tool T impl X { … }`: the body is that of the tool.
         if kind != "IMPL" or self.frame.pending != "tool":
             self.frame.pending = kind.lower()
         return kind
 
     def fn_keyword(self, row: int, kind: str) -> str:
-        """Tell a function (FN), a function type (FNTYPE) and a function expression (FNEXPR) apart: only the last has a body."""
+        """Return FN for a function with a name, FNTYPE for a function type, FNEXPR for a function expression. Of the last
+        two only the expression has a body."""
         if self.types[row + 1] != "LPAREN":
             self.frame.pending = "fn"
             return "FN"
@@ -256,6 +256,7 @@ class _Filter(FilterState):
         return "ASYNCBLK" if self.types[row + 1] == "LBRACE" else "ASYNC"
 
     def use_keyword(self, row: int, kind: str) -> str:
+        """Note that an import begins, in which `self` is a plain name."""
         self.in_use = True
         return kind
 
@@ -285,6 +286,7 @@ class _Filter(FilterState):
         return kind
 
     def form_keyword(self, row: int, kind: str) -> str:
+        """Note the block-like form that `loop` or `try` begins."""
         self.note_form()
         return kind
 
@@ -335,9 +337,9 @@ class _Filter(FilterState):
         if self.frame.close_at != row:
             return kind
         self.pop()
-        # The `>=` of `let x: Array<Int>= …` is two tokens of the grammar.
         if kind == "GT":
             return "TGT"
+        # The `>=` of `let x: Array<Int>= …` is two tokens of the grammar.
         start = self.raw.starts[row]
         self.emit_part("TGT", row, start, start + 1)
         self.frame.in_type = False
