@@ -46,7 +46,7 @@ class InteractiveSession:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.host = host_of(arguments)
-        self.classes: dict[Any, Any] = {}
+        self.classes: dict[Any, Any] = {}  # of declared types, shared so that values of earlier entries fit later ones
         self.session: Session | None = None
         self.values: dict[str, Any] = {}
 

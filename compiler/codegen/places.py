@@ -21,9 +21,15 @@ from .slots import SlotChange, store_slot
 
 @dataclass(slots=True)
 class Step:
-    """One link of a place's chain."""
+    """One link of a place's chain. `kind` is one of:
 
-    kind: str  # "field", "member", "index", "element", "part", "dynamic"
+    - `field`, a field at a known position; `member`, one that is looked up by name at run time;
+    - `index`, an element of an Array or the value of a key;
+    - `element`, of a tuple at a constant position; `part`, of a tuple at a computed one;
+    - `dynamic`, of a value typed Any, which may be any of them.
+    """
+
+    kind: str
     operand: int  # position or constant; of an index 1 when it is an Array's by Int
     index: ast.Expr | None = None  # simple: evaluated again where needed
     slot: int | None = None  # else kept here
@@ -75,12 +81,14 @@ def temporary(g: Generator) -> Place:
 
 
 def _unnamed(g: Generator) -> symbols.Local:
+    """Return a variable that no program can name, in a slot for a short time."""
     local = symbols.Local("", t.ANY, True, g.scope or symbols.FunctionScope(None))
     g.slots[local] = g.emitter.temp()
     return local
 
 
 def _step(g: Generator, link: ast.Expr) -> Step:
+    """Return the step for one link; its index is evaluated into a slot unless it is a literal."""
     if isinstance(link, ast.FieldAccess):
         if isinstance(link.target, decisions.FieldByPosition):
             return Step("field", link.target.index)

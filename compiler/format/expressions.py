@@ -442,8 +442,6 @@ def target(p: Printer, label: ast.Ident | None) -> None:
         p.token("'" + label.text)
 
 
-# Operators and chains.
-
 # ---------------------------------------------------------------- operators
 
 _LEVEL = {row.text: row.level for row in OPERATORS if row.level != POWER}  # which groups to the right

@@ -28,6 +28,7 @@ START = "program"
 
 
 def _levels(*names: str) -> list[tuple[str, ...]]:
+    """Return rows of precedence for levels of binary operators."""
     return [(LEVELS[name], *[row.token for row in of_levels(name)]) for name in names]
 
 
@@ -45,7 +46,9 @@ PRECEDENCE = (
     *_levels(POWER),
 )
 
-# What the parser does on a reduction. CALL runs the action; the others need no call.
+# What the machine does on a reduction. CALL runs the semantic action. The others need no call: SAME hands on the only value,
+# NONE stands for a symbol left out, NEW_LIST is an empty list, FIRST a list of one, APPEND adds to a list, TRAILING notes a
+# comma at its end.
 CALL, SAME, NONE, NEW_LIST, FIRST, APPEND, TRAILING = range(7)
 
 _SUFFIX = re.compile(r"(\w+)(\?|,\*|,\+|\*|,)\Z")
@@ -82,6 +85,7 @@ class _Expansion:
         return self.productions
 
     def add_rule(self, rule: Rule, name: str) -> None:
+        """Add one rule of a family with its suffixes replaced by shared symbols."""
         head, body = rule.production.split(" : ", 1)
         text = f"{head} : {' '.join(self.symbol(word) for word in body.split())}"
         self.productions.append(Production(text, SAME if rule.action is None else CALL, rule.action, name))
@@ -143,6 +147,7 @@ def _p_error(p: object) -> None:
 
 
 def _module() -> ModuleType:
+    """Return what PLY takes for the module of a grammar."""
     module = ModuleType("concerto_grammar")
     members = module.__dict__
     members["__file__"] = __file__

@@ -54,6 +54,7 @@ def _put_back(peeled: list[ast.Expr], node: ast.Expr, start: int) -> ast.Expr:
 
 def _apply(left: ast.Expr, target: ast.Expr) -> ast.Expr | None:
     argument = ast.Argument(span=left.span, name=None, value=left)
+    # `x |> (f)` means `f(x)`.
     while isinstance(target, ast.GroupExpr):
         target = target.inner
     if isinstance(target, ast.Call):
@@ -171,6 +172,7 @@ def cast(p: Reduction) -> ast.Cast:
 @rule("expr : MINUS expr %prec UMINUS")
 def negation(p: Reduction) -> ast.Unary:
     p.context.int_limits.pop(id(p[2]), None)
+    # For `--`, which is reported when the whole file has been read without errors.
     p.context.minuses.append(p.span.start)
     return ast.Unary(p.span, "-", p[2])
 
@@ -232,6 +234,7 @@ def _chained(p: Reduction, node: Any, receiver: ast.Expr) -> Any:
 def call(p: Reduction) -> ast.Expr:
     callee, arguments = p[1], p[3]
     check_argument_order(p, arguments)
+    # `a.b` before `(` was read as an access; with the call it becomes a method call.
     if type(callee) is not ast.FieldAccess:
         node = ast.Call(p.span, callee, arguments)
         return _chained(p, node, callee)  # type: ignore[no-any-return]
@@ -327,6 +330,7 @@ def self_name(p: Reduction) -> ast.PathExpr:
 
 @rule("primary : path")
 def path_expression(p: Reduction) -> ast.Expr:
+    # Every other unknown name is for the resolver, but nobody means a variable by this one.
     if len(p[1]) == 1 and p[1][0].text == "null":
         p.context.error("E0101", p.span, "unexpected name `null`: expected an expression", "write `nil`")
         return ast.ErrorExpr(span=p.span)
@@ -373,6 +377,7 @@ def interpolation_parts(p: Reduction) -> list[ast.Expr]:
 
 def _add_text(parts: list[ast.Expr], text: str, span: Span) -> None:
     if text:
+        # Empty text between two holes has no node.
         parts.append(ast.StringLiteral(span, text))
 
 

@@ -24,6 +24,7 @@ def decorate(node: Any, p: Reduction) -> Any:
     if p[2] is not None:
         node.public = True
         p.context.pubs[id(node)] = p.at(2)
+    # Documentation stands before the first token of the whole, which may be a decorator.
     node.doc = p.doc(1, 2, 3)
     return node
 
@@ -117,6 +118,7 @@ def closure_parameter(p: Reduction) -> ast.Parameter:
 
 @rule("cparam : dpat", "cparam : dpat COLON type1")
 def destructured_parameter(p: Reduction) -> ast.Parameter:
+    # A pattern has no name; `_` is one that no program can use.
     name = ast.Ident(p.at(1), "_")
     return ast.Parameter(span=p.span, name=name, type=p[3] if len(p) > 2 else None, pattern=p[1])
 
@@ -159,6 +161,7 @@ def program(p: Reduction) -> list[ast.TopLevel]:
     return p[1]  # type: ignore[no-any-return]
 
 
+# `NAME.method(…);`, the only statement at module level (O-0.7).
 @rule("top : IDENT DOT IDENT LPAREN arg,* RPAREN SEMI")
 def initialisation(p: Reduction) -> ast.InitStatement:
     check_argument_order(p, p[5])
@@ -202,6 +205,7 @@ def refuse_optional(p: Reduction, field: ast.Field) -> None:
 
 @rule("field : deco* PUB? IDENT QUESTION? COLON type dflt? COMMA?")
 def field(p: Reduction) -> ast.Field:
+    # The comma is no part of the field.
     last = 7 if p[7] is not None else 6
     node = ast.Field(
         span=p.over(1, last), name=p[3], optional=p[4] is not None, type=p[6], default=p[7], public=p[2] is not None,

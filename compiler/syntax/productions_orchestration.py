@@ -46,6 +46,7 @@ def schema_without_fields(p: Reduction) -> ast.Schema:
 def mcp(p: Reduction) -> ast.Mcp:
     functions = [member for member in p[4] if isinstance(member, ast.Function)]
     for function in functions:
+        # Here a function without a body is legal.
         p.context.bodyless.pop(id(function), None)
         if function.body is not None:
             message = f"function `{function.name.text}` of an mcp server has a body"
@@ -118,6 +119,7 @@ def expression_stage(p: Reduction) -> ast.Stage:
 
 @rule("primary : K_LISTEN expr LBRACE arms RBRACE")
 def listen(p: Reduction) -> ast.Listen:
+    # Handlers are written as match arms, so that they share their grammar.
     handlers = [_handler(p, arm) for arm in p[4]]
     return ast.Listen(span=p.span, operand=p[2], handlers=handlers)
 
@@ -151,6 +153,7 @@ def tier(p: Reduction) -> ast.Tier:
 
 @rule("slot : deco* MUT? IDENT COLON type dflt? COMMA?")
 def slot(p: Reduction) -> ast.Slot:
+    # The comma is no part of the slot.
     last = 6 if p[6] is not None else 5
     return ast.Slot(
         span=p.over(1, last), name=p[3], mutable=p[2] is not None, type=p[5], default=p[6], decorators=p[1]

@@ -38,6 +38,7 @@ def expression_statement(p: Reduction) -> ast.ExprStmt:
     return ast.ExprStmt(p.span, p[1], True)
 
 
+# The token filter inserts BLKEND where a block-like form ends its statement without `;` (L-2.4.2).
 @rule("stmt : expr BLKEND")
 def block_statement(p: Reduction) -> ast.ExprStmt:
     return ast.ExprStmt(p[1].span, p[1], False)
@@ -68,6 +69,7 @@ def mock(p: Reduction) -> ast.Mock:
     return ast.Mock(span=p.span, name=p[2], config=p[4])
 
 
+# Which items may stand in a block is checked here: as grammar the error would name half the keywords.
 @rule("stmt : deco* PUB? item")
 def local_item(p: Reduction) -> ast.ItemStmt:
     item = decorate(p[3], p)
@@ -85,6 +87,7 @@ def local_item(p: Reduction) -> ast.ItemStmt:
 
 @rule("primary : IF expr block else?", "else : ELSE IF expr block else?")
 def if_(p: Reduction) -> ast.If:
+    # Both productions end alike, so symbols are counted from the end.
     then = len(p) - 2
     span = p.span if then == 3 else p.over(2, len(p) - 1)
     return ast.If(span=span, condition=p[then - 1], then=p[then], otherwise=p[then + 1])
@@ -100,6 +103,7 @@ def match(p: Reduction) -> ast.Match:
     return ast.Match(span=p.span, subject=p[2], arms=p[4])
 
 
+# Only the last arm may lack its comma; an arm with a block needs none, since BLKEND ends it.
 @rule("arms : arm_last?")
 def few_arms(p: Reduction) -> list[ast.MatchArm]:
     return [] if p[1] is None else [p[1]]
@@ -155,6 +159,7 @@ def loop(p: Reduction) -> ast.Loop:
     return ast.Loop(span=p.span, label=None, body=p[2])
 
 
+# The loop is made before its label is known, so the node is completed here.
 @rule("primary : LABELDEF COLON loop")
 def labelled_loop(p: Reduction) -> ast.Expr:
     node = p[3]

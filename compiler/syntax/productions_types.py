@@ -17,6 +17,7 @@ rule = FAMILY.rule
 FAMILY.same("type : type1", "type : utype", "type1 : type0")
 
 
+# Inside a function type the result is no union: `|` would belong to the outer type.
 @rule("ret : ARROW type", "rett : ARROW type1")
 def result(p: Reduction) -> ast.TypeExpr:
     return p[2]  # type: ignore[no-any-return]
@@ -119,6 +120,7 @@ FAMILY.same("pattern : pat1", "pat1 : lit")
 
 @rule("pattern : pattern PIPE pat1")
 def alternatives(p: Reduction) -> ast.OrPattern:
+    # A pattern in parentheses begins behind them, so its alternatives stay its own.
     if type(p[1]) is ast.OrPattern and p[1].span.start == p.span.start:
         first = p[1].alternatives
     else:
@@ -185,6 +187,7 @@ def name_or_path(p: Reduction) -> ast.Pattern:
     path = p[1]
     if len(path) > 1:
         return ast.PathPattern(p.span, path)
+    # The lexer knows no `_` of its own: it is a name like any other.
     if path[0].text == "_":
         return ast.WildcardPattern(p.span)
     return ast.BindPattern(p.span, path[0], False)
