@@ -125,6 +125,7 @@ class Call:
 
     def _begin(self) -> asyncio.Task[Any]:
         if self._task is None:
+            # Begun once, by whoever needs it first: `start` in a loop, `await`, iteration or `result`.
             self._task = asyncio.get_running_loop().create_task(self._work(self))
             self._task.add_done_callback(self._retrieve_failure)
         return self._task
@@ -148,6 +149,7 @@ class Running:
         after it."""
         with self._lock:
             ready()
+            # One assignment, so that a stop meets either the old call or this one.
             self._now = call, work
 
     def end(self) -> None:

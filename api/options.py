@@ -48,6 +48,7 @@ class Budgets:
             raise ValueError(f"budgets are per {self.per!r}; they are per 'session' or 'call'")
         for name in ("steps", "tokens", "depth", "value_bytes", "memory_bytes", "model_calls"):
             value = getattr(self, name)
+            # A bool is an int in Python, hence the exact type.
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
         for name in ("seconds", "cost"):
@@ -93,6 +94,7 @@ def amounts(
     if option is None:
         option = ()
     every = [option] if isinstance(option, Budgets | SharedBudget) else list(option)
+    # A SharedBudget is an account already; a Budgets says what accounts to make.
     own = [one for one in every if isinstance(one, Budgets)]
     chosen: dict[str, Any] = {}
     for budgets in own:
@@ -237,6 +239,7 @@ def host_of(
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
     generator = random.Random(options.get("seed"))
+    # A script makes a run offline, as on the command line.
     offline = options.get("offline", False) or script is not None
     folder = options.get("code_cache")
     return Host(

@@ -203,6 +203,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)
+    # Limits per call are limits per test here.
     limits, shared, per_call = amounts(options.get("budgets"))
 
     def accounts() -> list[Account]:

@@ -160,6 +160,7 @@ class _Exporter:
         if self.count >= self.pace:
             self.pace = self.count + STRIDE
             look()
+        # Values of the machine stay alive during the conversion, so an identity means one value.
         size = self.sizes.get(id(value))
         if size is not None:
             self.copied += size
@@ -174,6 +175,7 @@ class _Exporter:
         else:
             result = Handle(v.typeof(value), getattr(value, "name", ""))
         if size is None:
+            # The value itself and all that was made inside it.
             self.sizes[id(value)] = self.count - before + 1
         return result
 
@@ -296,6 +298,7 @@ class _Reader:
     def convert(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
         """Do what `read` promises, without looking for an earlier conversion."""
         head = expected[0]
+        # Nothing is asked for, so the Python type decides.
         if head == "any":
             return self.natural(value, what)
         if head == "nilable":
@@ -434,6 +437,7 @@ class _Reader:
             raise self.misfit(value, expected, what)
         record = RECORDS.get(expected[1])
         cls = record or self.types.struct_class(expected[1])
+        # A misspelt optional field would otherwise be dropped in silence.
         unknown = [name for name in value if name not in cls.decl.index]
         if unknown:
             raise TypeError(f"{what}: {type_text(expected)} has no field {unknown[0]!r}")

@@ -51,6 +51,7 @@ class LateSelector(selectors.BaseSelector):
             return self.real.select(timeout)
         if timeout is None or timeout > 0:
             self._woken.acquire(timeout=timeout)
+        # Several wake-ups before this one are answered together.
         while self._woken.acquire(blocking=False):
             pass
         return []
@@ -119,6 +120,7 @@ class Turns:
         if self in _inside.get():
             raise RuntimeError("a session cannot be called by its own handlers")
         loop = asyncio.get_running_loop()
+        # A lock of asyncio belongs to one event loop, so another loop gets a new one.
         if loop is not self._loop:
             if self._count:
                 raise RuntimeError("the session runs a call in another event loop")
@@ -150,6 +152,7 @@ class Interruptible:
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop
         self.interrupted = False
+        # Only the main thread may set handlers; a handler of the host's own is left alone.
         usual = threading.current_thread() is threading.main_thread()
         self.active = usual and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

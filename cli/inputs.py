@@ -63,6 +63,7 @@ def read_source(path: str) -> bytes:
     """Return the bytes of a file that must be a source."""
     data = read(path)
     if is_image(data):
+        # Whatever the file is called: its content says what it is.
         raise exits.Exit(exits.USAGE, f"{path} is an image, not a source")
     refuse_damaged_image(path)
     return data
@@ -132,6 +133,7 @@ def _likely(folder: str, entry: str) -> str:
     `src`."""
     import difflib
 
+    # Where sources of a project usually lie.
     places = {os.path.dirname(entry), "", "src"}
     lists = [(place, os.listdir(os.path.join(folder, place))) for place in places if os.path.isdir(os.path.join(folder, place))]
     sources = sorted(os.path.join(place, name) for place, names in lists for name in names if name.endswith(".conc"))
@@ -219,6 +221,7 @@ def file_namer(path: str) -> Callable[[str], str]:
     location = locate(path)
 
     def relative(name: str) -> str:
+        # The manifest may stand above the root of the sources.
         folder = location.manifest.folder if name == NAME and location.manifest is not None else location.root
         return os.path.relpath(os.path.join(folder, *name.split("/")))
 
@@ -302,6 +305,7 @@ def of_comments(path: str, text: str) -> list[Any]:
     replies = []
     for comment in _COMMENT.finditer(text):
         line = text.count("\n", 0, comment.start()) + 1
+        # Scripts of other tools name a model there; a run has one order of replies for all models.
         if comment[1]:
             raise exits.Exit(exits.USAGE, f"{path}:{line}: replies of one model cannot be scripted: write `// reply: …` in order")
         try:

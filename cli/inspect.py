@@ -71,6 +71,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
 
 def _attached(image: Image, model: Model) -> dict[str, Any]:
     """Return the memories that a model's field names, as it is written there."""
+    # One memory is a number in the image, several are a list.
     names = [image.memories[number].name for number in ([model.memory] if isinstance(model.memory, int) else model.memory or [])]
     return {"memory": names if len(names) > 1 else names[0]} if names else {}
 
@@ -157,6 +158,7 @@ def _step_function(image: Image, memory: int, number: int) -> str:
                     return f"a function at {_place(image, function, offset)}"
                 step_function = image.functions[before]
                 return f"{step_function.name} at {_place(image, step_function, 0)}"
+            # Any other instruction in between means that the function is computed.
             before = operand if op.kind is operands.FUNCTION else None
     return "a function"
 

@@ -143,6 +143,7 @@ class Shell:
 
     def _compiled(self, text: str) -> Entry:
         entry = self.transcript.compile(text)
+        # Other shells leave by such words; here they are names that nothing declares.
         if entry.compilation.image is None and text.strip().rstrip(";()") in LEAVING:
             print("`:quit` leaves", file=sys.stderr)
             return entry
@@ -170,6 +171,7 @@ class Shell:
 
     def _trace(self, trace: tuple[tuple[str, str, int, int] | int, ...]) -> None:
         places = [
+            # Positions are those of the compiled text, which holds more than the user wrote.
             frame if isinstance(frame, int) else (*frame[:2], *self.transcript.position(*frame[2:])) for frame in trace
         ]
         for line in trace_lines(places):

@@ -85,6 +85,7 @@ def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     """Return the words for the parser, and the values that are set beside it: behind `--` stand the arguments of the
     program. A bare flag gets its value here, so that argparse does not take the next word for it."""
     end = words.index("--") if "--" in words else len(words)
+    # argparse gives a flag with an optional value the next word.
     spelled_out = [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words[:end]]
     return spelled_out, {"program_arguments": list(words[end + 1 :])}
 
@@ -162,6 +163,7 @@ def seconds(word: str) -> float:
         value = float(word)
     except ValueError:
         value = 0.0
+    # `nan` fails this as well.
     if not 0 < value < float("inf"):
         import argparse
 
@@ -200,6 +202,7 @@ def execute(arguments: argparse.Namespace) -> int:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
+    # Without the note a script that is too short would look like a model that behaves oddly.
     if session.pool.unscripted and not arguments.quiet:
         requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
         print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
@@ -216,6 +219,7 @@ def system_input() -> Any:
 def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
     """Return where translated code of earlier runs is, or None. It is not beside the program, whose folder the program may
     have been granted (G-3.7)."""
+    # The XDG base directory specification; a relative path is to be ignored.
     base = os.environ.get("XDG_CACHE_HOME", "")
     base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
     if arguments.no_code_cache or arguments.tier == "interp" or not os.path.isabs(base):
@@ -407,6 +411,7 @@ def use_virtual_time(host: Host, *, processes: bool) -> None:
         return
     from ..runtime.loop import OfflineLoop
 
+    # The virtual clock begins at the real time, so that dates of a run make sense.
     loop = OfflineLoop(time.monotonic())
     began = time.time() - loop.time()
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()

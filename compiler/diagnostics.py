@@ -327,6 +327,7 @@ def render_text(
     lines: list[str] = []
     for diagnostic in ordered[:MAX_PRINTED]:
         lines.extend(renderer.diagnostic(diagnostic))
+    # A program with thousands of errors has one cause, which is among the first.
     rest = len(ordered) - MAX_PRINTED
     if rest > 0:
         lines.append(f"… and {rest} more")
@@ -423,6 +424,7 @@ class _Renderer:
             text = _window(text, shift)
         first, last = first - shift, min(last - shift, len(text))
         number = str(start.line)
+        # Tabs stay tabs, so that the carets stand below what they mark.
         under = "".join("\t" if char == "\t" else " " for char in text[:first])
         carets = self.paint("^" * max(1, last - first), what)
         return [f"  {number} | {_printable(text)}", f"  {' ' * len(number)} | {under}{carets}"]

@@ -52,6 +52,7 @@ def milliseconds(value: object) -> int | None:
         duration = STEP_DURATION.fullmatch(value)
         ms = round(float(duration[1]) * UNITS[duration[2]]) if duration else 0
     else:
+        # A bool is an int in Python.
         ms = round(value * 1000) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
     return ms if 0 < ms < 1 << 53 else None
 
@@ -378,6 +379,7 @@ class Manifest:
         at = len(self.source.text)
         if words[:1] == ["line"]:
             at = self.source.line_starts[int(words[1]) - 1] + int(words[3]) - 1
+        # The end of the document has no character to point at.
         at = min(at, max(len(self.source.text) - 1, 0))
         help = 'a line is `key = value`, a string stands in quotes: `entry = "main.conc"`'
         self.diagnostics.report("E4004", Span(NAME, at, at + 1), f"{NAME} is no TOML: {reason or text}", help=help)
@@ -500,6 +502,7 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
             if key not in PRICES + CACHE_PRICES:
                 keys = suggestion("keys", key, PRICES + CACHE_PRICES)
                 manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", keys)
+            # Prices of a cache may be missing; those of input and output may not.
             elif key in CACHE_PRICES and not PRICE.takes(prices[key]):
                 manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
         for key in PRICES:

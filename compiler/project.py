@@ -119,6 +119,7 @@ class _Loader:
         for item in items:
             if not isinstance(item, ast.Module):
                 continue
+            # A module written out in braces has no file, but modules inside it may.
             if item.items is not None:
                 self._declared_modules(file, item.items)
                 continue
@@ -128,6 +129,7 @@ class _Loader:
 
     def _root_module(self, name: str, span: Span) -> None:
         """Find the file of a module of the project root, which needs no `mod` (L-8.1.2)."""
+        # Each name is looked for once, however often it is used.
         if name in self.project.roots or name in self.absent:
             return
         file = self._module_file("", name, span)
@@ -234,6 +236,7 @@ def _imported(tokens: TokenList, start: int, heads: Heads) -> int:
 def _path(tokens: TokenList, start: int, heads: Heads) -> int:
     """Note the head of a path; return the row behind the path."""
     types, values, at = tokens.types, tokens.values, start
+    # `super::super::a`: the first name that is no `super` is the head.
     relative = values[start] in ("crate", "super")
     if not relative:
         heads.plain.append(start)

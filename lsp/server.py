@@ -203,6 +203,7 @@ class Server(LanguageServer):
 
     def refresh_all(self, but: str | None = None) -> None:
         """Analyse the open documents anew: of a closed one the text on disk counts."""
+        # A copy, since analysing changes the dictionary.
         for uri in [uri for uri in self.analyses if uri != but]:
             self.analyses[uri] = self.analyse(uri, self.text(uri))
             self.publish(uri)
@@ -221,6 +222,7 @@ class Server(LanguageServer):
             if place is not None:
                 related.append(lsp.DiagnosticRelatedInformation(place, other.message))
         severity = lsp.DiagnosticSeverity.Error if one.is_error else lsp.DiagnosticSeverity.Warning
+        # The protocol has no place for a help.
         message = one.message if one.help is None else f"{one.message}\nhelp: {one.help}"
         return lsp.Diagnostic(
             self.range(analysis.source, one.span), message, severity=severity, code=one.code, source="concerto",

@@ -132,6 +132,7 @@ def dynamic_call(g: Generator, node: ast.MethodCall, target: decisions.DynamicCa
     as in `mutating_call`: owned if it stands in a mutable place or is a temporary, else marked shared, so that such a
     method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
+    # Whatever the receiver turns out to be, its method must be in the image.
     g.module.all_language_methods(target.name)
     g.module.all_trait_methods(target.name)
     g.module.partial_functions(target.name, len(target.arguments), target.names)
@@ -352,6 +353,7 @@ def variant_call(g: Generator, target: decisions.VariantCall) -> None:
 
 def error_call(g: Generator, target: decisions.ErrorCall) -> None:
     """Generate an error of a family: its message, which may be left out, then its fields."""
+    # Without a message the machine writes the default one of the family.
     if not target.arguments or target.arguments[0] is None:
         g.emitter.emit("NIL")
     for argument in target.arguments:
@@ -383,6 +385,7 @@ def _row(target: decisions.BuiltinCall) -> Row:
 
 def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.BuiltinCall) -> None:
     """Generate a call of a built-in by its row in the registry."""
+    # `ask` waits for an answer, so it is an instruction with a value, unlike the other special functions.
     if not target.receiver_kind and target.name == "ask":
         g.at(node.span)
         _ask(g, target)
@@ -424,6 +427,7 @@ def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Ex
 
 def _arguments(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
     """Push the arguments in parameter order. Those of built-ins are evaluated in that order too when none was named."""
+    # Named arguments may come in another order than the parameters.
     if target.order != sorted(target.order):
         slots = {}
         for index in target.order:

@@ -104,6 +104,7 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
     if isinstance(node.binding, symbols.BuiltinSymbol):
         record_literal(g, node, node.binding.name)
         return
+    # Errors and records of the language have no declaration with fields.
     symbol: symbols.StructSymbol | symbols.VariantSymbol = node.binding
     values = {entry.name.text: entry.value for entry in node.fields}
     in_order = [name for name, _, _, _ in symbol.fields]
@@ -272,6 +273,7 @@ def builtin_value(g: Generator, name: str) -> None:
 def unary(g: Generator, node: ast.Unary) -> None:
     operand = node.operand
     if node.operator == "-" and isinstance(operand, (ast.IntLiteral, ast.FloatLiteral)):
+        # -2^63 has no positive counterpart, so the sign belongs to the literal (L-1.4.1).
         emit_constant(g, -operand.value)
         return
     g.value(operand)
@@ -394,6 +396,7 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
     g.at(node.span)
     if node.together:
         g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("Results", "together"), 1)
+    # In these functions a handler takes what leaves by TRY; a None must go past it.
     caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)
     if caught and g.scope is not None and g.scope.returns_option and not g.in_try:
         none_leaves(g)

@@ -102,6 +102,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     else:
         g.caller_self = receiver
     start = len(g.emitter.code)
+    # Within the range of the handler below: a slot without a value is an error of the call, too.
     enter_clauses(g, symbol)
     body(g, declaration.body, symbol.result, declaration.scope)
     if symbol.changes_self or declaration.scope.spawns:
@@ -152,6 +153,7 @@ def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
     owner = symbol.owner
     if not isinstance(owner, symbols.ImplSymbol) or not isinstance(owner.trait, symbols.TraitSymbol):
         return
+    # The trait's own parameters: the impl has its target where they say `Self`.
     promised = owner.trait.methods[symbol.name].parameters
     for parameter, type_ in zip(symbol.declaration.parameters, promised, strict=True):
         if type_ == owner.trait.target and not parameter.is_self and parameter.binding is not None:
@@ -350,6 +352,7 @@ def _enter(g: Generator, task: ast.TaskBody, arguments: list[ast.Expr]) -> list[
         bind_irrefutable(g, task.pattern, task.pattern.type)
     for number, expr in enumerate(arguments):
         params.append([f"value{number}", g.module.pool.type(static_type(expr) or t.ANY), None])
+        # Inside the task the expression is a parameter, which the code around has evaluated.
         g.value_slots[expr] = e.slot()
     return params
 

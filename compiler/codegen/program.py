@@ -134,6 +134,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         checked.memories, checked.hashmaps, checked.ledgers, checked.pipelines, checked.contexts,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
+    # Then numbers: every declaration has one before any code is made, since code may name any of them.
     module.declared = declare(module, checked)
     for number, model in enumerate(checked.models):
         module.models[model] = number
@@ -164,8 +165,10 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:
+        # Of a generic schema there is an entry for each list of arguments that is used.
         if not schema.type_parameters:
             schema_number(module, schema, schema.type)
+    # From here on code is made; each function goes into an emitter of its own and waits in `module.pending`.
     tools = [tool_entry(module, symbol) for symbol in checked.tools]
     for function in checked.functions:
         function_body(module, function)
@@ -180,10 +183,12 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
+    # Only now are all calls of built-ins known that are written in the language.
     generate_requested(module)
     functions = module.finish_functions()
     for struct in (*checked.structs, *checked.schemas):
         module.pool.name_defaults(own(struct.type), module.field_defaults[struct])
+    # Needs all calls; and the hashes below need the flags.
     mark_suspending(functions, module)
     servers = [server_entry(module, server) for server in checked.servers]
     agents = [agent_entry(module, agent) for agent in checked.agents]
@@ -201,6 +206,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.local_names(),
         [source.text for source in sources],
     )  # fmt: skip
+    # A hash covers what a function names in the tables, so the tables must be complete.
     for function_entry, digest in zip(functions, hash_functions(image), strict=True):
         function_entry.hash = digest
     return image
@@ -210,6 +216,7 @@ def declare_implementations(module: Module, checked: CheckedProgram) -> None:
     """Tell the pool which functions each impl of a trait has, defaults included (L-3.10.2), and which types are errors
     (L-3.11.14)."""
     for model, type_ in checked.model_types.items():
+        # The names by which methods of models and tools are found at run time begin so.
         module.pool.handles[type_] = module.names[model] + "."
     for tool, type_ in checked.tool_types.items():
         module.pool.handles[type_] = module.names[tool] + "@"

@@ -175,6 +175,7 @@ def _if(g: Generator, node: ast.If, wants_value: bool) -> None:
         otherwise, end = Label(), Label()
         branch_unless(g, at.condition, otherwise)
         _branch(g, at.then, wants_value)
+        # No jump is needed over an `else` that does not exist.
         if at.otherwise is None and not wants_value:
             e.mark(otherwise, depth)
             ends.append(None)
@@ -479,6 +480,7 @@ def _try(g: Generator, node: ast.Try, wants_value: bool) -> None:
     depth = e.depth
     handler, end = Label(), Label()
     start = len(e.code)
+    # Statements inside throw the Err that they would otherwise drop.
     outer, g.in_try = g.in_try, True
     if wants_value:
         g.value(node.body)

@@ -400,6 +400,7 @@ def pipeline(p: Printer, node: ast.Pipeline) -> int:
     begin(p, node)
     keyword(p, "pipeline", node.name)
     if node.parameter is not None:
+        # A pipeline takes one parameter only, and no comma behind it.
         p.bracketed("(", [node.parameter], ")", p.node, last="")
     result(p, node.result)
     p.pending = " "

@@ -690,7 +690,9 @@ def right_side(p: Printer, node: ast.Pipe) -> int:
         assert isinstance(inner, (ast.Propagate, ast.Await))
         peeled.append(inner)
         inner = inner.operand
+    # `x |> (f)`: the tree has lost the parentheses, the tokens have not.
     parentheses = open_parentheses(p, inner)
+    # The call was made by the rewriting, so it has no brackets of its own.
     if isinstance(inner, ast.Call) and inner.callee.span == inner.span:
         hug_row = p.node(inner.callee)  # `x |> f`, `x |> |v| …`
     else:

@@ -235,6 +235,7 @@ def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
 
 def loop_body(p: Printer, node: ast.Block, opened: Begin | None, group: Begin) -> int:
     """Write the body of a loop. Where the header, or the `group` of the whole loop, is broken, the body is too."""
+    # Not a group of its own: a header on several lines makes the body expanded.
     inside = body(p, node, expands(p, node), header=opened, grouped=False)
     p.end(group)
     return inside
@@ -272,6 +273,7 @@ def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
     p.token("parallel")
     p.pending = " "
     pattern_in(p, node)
+    # The group of the header is that of its last expression.
     if node.limit is None:
         opened = header(p, node.iterable)
     else:

@@ -133,6 +133,7 @@ def number_help(text: str | None, expected: Type) -> str:
     """Return the help for a String where the number type `expected` stands; `text` is what a literal holds, None for other
     expressions."""
     method = "parse_int" if expected == INT else "parse_float"
+    # At most 18 digits, so that the number is one of the language.
     form = _INT_TEXT if expected == INT else _FLOAT_TEXT
     if text is not None and form.fullmatch(text):
         return f"write the number without quotes: `{text}`"
@@ -146,6 +147,7 @@ MILLISECONDS = ("parameter `ms`", "parameter `timeout_ms`")
 def milliseconds_help(node: ast.Expr, text: str) -> str:
     """Return the help for a Float where milliseconds are expected: a cast would make 0 of half a second. `text` is the
     argument as it is written."""
+    # `0.5` where seconds were meant is 500.
     if isinstance(node, ast.FloatLiteral) and (node.value * 1000).is_integer():
         return f"it counts milliseconds: `{int(node.value * 1000)}`"
     return f"it counts milliseconds: `({text} * 1000.0) as Int`"
@@ -208,6 +210,7 @@ def explain(actual: Type, expected: Type) -> str | None:
             return f"cast it: `as {expected}`" if actual == STRING else None
         case Function(), _ if actual.result == expected:
             return "call it: `()`"
+    # Behind the cases: what converts a value of any other type.
     if expected == PROMPT:
         return "a prompt is a String or a Prompt: `\"${…}\"`"
     if expected == STRING:
@@ -216,6 +219,7 @@ def explain(actual: Type, expected: Type) -> str | None:
         return "cast it: `as Int` drops the fraction, `.round()` rounds"
     if expected in (INT, FLOAT) and actual == STRING:
         return number_help(None, expected)
+    # What helps for T helps for `T?`.
     if isinstance(expected, Nilable):
         return explain(actual, expected.inner)
     return None
