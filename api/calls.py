@@ -46,8 +46,6 @@ class Call:
             return
         self._begin()
 
-    # ------------------------------------------------------------ listening and answering
-
     def on(self, channel: str, fn: F | None = None) -> Any:
         """As `Session.on`, for the emits of this call alone."""
         if fn is None:
@@ -84,8 +82,6 @@ class Call:
     def _arrived(self, _: object = None) -> None:
         if self._arrival is not None and not self._arrival.done():
             self._arrival.set_result(None)
-
-    # ------------------------------------------------------------ its end
 
     @property
     def done(self) -> bool:

@@ -128,8 +128,6 @@ class Shell:
             print("interrupted", file=sys.stderr)
         sys.stdout.flush()
 
-    # ------------------------------------------------------------ entries
-
     def _enter(self, text: str) -> None:
         text = completed(text)
         entry = self._compiled(text)
@@ -177,8 +175,6 @@ class Shell:
         for line in trace_lines(places):
             print(line, file=sys.stderr)
 
-    # ------------------------------------------------------------ commands
-
     def _command(self, word: str, rest: str) -> None:
         command = COMMANDS.get(word)
         if command is None:
@@ -212,8 +208,6 @@ class Shell:
         """Forget all entries and values."""
         self.transcript = Transcript()
         self.session = InteractiveSession(self.arguments)
-
-    # ------------------------------------------------------------ input
 
     def _read(self) -> str | None:
         """Return the next entry, None at the end of the input."""

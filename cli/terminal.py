@@ -41,8 +41,6 @@ def payload_text(value: Any) -> str:
     return to_json(value) if of_parts else display(value)
 
 
-# ---------------------------------------------------------------- colours
-
 COLOURS = ("auto", "always", "never")
 GREEN, BOLD_RED = "\x1b[32m", "\x1b[1;31m"
 RESET = "\x1b[0m"
@@ -82,9 +80,6 @@ def failure_line(text: str) -> str:
     line = printable_on(text, sys.stderr)
     head, colon, message = line.partition(":")
     return painted(head, BOLD_RED, sys.stderr) + colon + message
-
-
-# ---------------------------------------------------------------- progress
 
 
 class Progress:

@@ -111,8 +111,6 @@ class _Loader:
         for at in heads.candidates(tokens, own):
             self._root_module(str(tokens.values[at]), Span(name, tokens.starts[at], tokens.ends[at]))
 
-    # ------------------------------------------------------------ which files
-
     def _declared_modules(self, file: str, items: Iterable[ast.TopLevel]) -> None:
         """Find the files of `mod name;`, which stand beside the declaring one (L-8.1.2)."""
         folder = file.rpartition("/")[0]
@@ -178,9 +176,6 @@ def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
             yield name.text
         if isinstance(item, ast.Module) and item.items is not None:
             yield from _declared_names(item.items)
-
-
-# ---------------------------------------------------------------- names that may be modules of the project root
 
 
 @dataclass(slots=True)

@@ -78,8 +78,6 @@ class Transcript:
         self.text = ""
         self._inserted: dict[int, list[tuple[int, int]]] = {}
 
-    # ------------------------------------------------------------ compiling
-
     def compile(self, text: str) -> Entry:
         """Return the program that runs this entry, or its errors. Nothing is accepted yet."""
         items = self._items(text)
@@ -118,8 +116,6 @@ class Transcript:
     def position(self, line: int, column: int) -> tuple[int, int]:
         """Return the line and column at which the user sees a position of the compiled text."""
         return line, column - sum(min(length, max(0, column - at)) for at, length in self._inserted.get(line, ()))
-
-    # ------------------------------------------------------------ parts
 
     def _items(self, text: str) -> list[Piece] | None:
         """Return the items of an entry, or None when it is not a list of items."""

@@ -94,9 +94,6 @@ def _lines(text: str, token: Token) -> Iterator[Token]:
         start = end + 1
 
 
-# ---------------------------------------------------------------- names
-
-
 def _names_by_offset(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return type and modifiers of the names of the tree by their offsets."""
     names: dict[int, tuple[str, tuple[str, ...]]] = {}

@@ -155,8 +155,6 @@ class Emitter:
         self.names = LocalNames()
         self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished
 
-    # ------------------------------------------------------------ instructions
-
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
         """Append an instruction. `count` is the number of values that a starred group of its stack effect stands for."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
@@ -216,8 +214,6 @@ class Emitter:
         self.deepest = max(self.deepest, self.depth)
         label.index = len(self.code)
 
-    # ------------------------------------------------------------ slots and cells
-
     def slot(self) -> int:
         """Return a new slot, which belongs to a variable to the end of the function."""
         self.slots += 1
@@ -244,8 +240,6 @@ class Emitter:
 
     def _cell_number(self, ref: CellRef) -> int:
         return ref.position if ref.captured else len(self.captures) + ref.position
-
-    # ------------------------------------------------------------ finishing
 
     def finish(
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place

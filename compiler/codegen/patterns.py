@@ -66,9 +66,6 @@ def _bind_part(g: Generator, local: symbols.Local, slot: int, type_: t.Type | No
     g.bind(local)
 
 
-# ---------------------------------------------------------------- leaves
-
-
 def _wildcard(g: Generator, pattern: ast.WildcardPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     pass
 
@@ -145,9 +142,6 @@ def _range(g: Generator, pattern: ast.RangePattern, slot: int, fails: Label, typ
 
 def _path(g: Generator, pattern: ast.PathPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     _constant(g, pattern.binding, slot, fails)
-
-
-# ---------------------------------------------------------------- patterns with parts
 
 
 def _part(g: Generator, pattern: ast.Pattern, fails: Label, type_: t.Type | None) -> None:

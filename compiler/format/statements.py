@@ -18,9 +18,6 @@ from .printer import COMMA_IF_BROKEN, JOIN, KEEP, Printer, prints
 # L-2.4.2: as the body of an arm these need no comma, and they make the body that holds them expanded.
 _FORMS = (ast.If, ast.Match, ast.For, ast.While, ast.Loop, ast.Try, ast.Block, ast.ParallelFor, ast.Listen)
 
-# ---------------------------------------------------------------- blocks
-
-
 @prints(ast.Block)
 def block(p: Printer, node: ast.Block) -> int:
     return body(p, node, expands(p, node))
@@ -83,9 +80,6 @@ def header(p: Printer, node: ast.Expr) -> Begin | None:
     return group
 
 
-# ---------------------------------------------------------------- statements
-
-
 @prints(ast.ExprStmt)
 def expression_statement(p: Printer, node: ast.ExprStmt) -> int:
     p.node(node.expr)
@@ -116,9 +110,6 @@ def let(p: Printer, node: ast.Let) -> int:
         p.node(node.value)
     p.semicolon()
     return 0
-
-
-# ---------------------------------------------------------------- branches
 
 
 @prints(ast.If)
@@ -214,9 +205,6 @@ def arm(p: Printer, node: ast.MatchArm | ast.ListenHandler) -> int:
     return p.node(node.body)
 
 
-# ---------------------------------------------------------------- loops
-
-
 def label(p: Printer, node: ast.Ident | None) -> None:
     """Write the label of a loop, if there is one."""
     if node is not None:
@@ -281,9 +269,6 @@ def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
         p.spaced("limit")
         opened = header(p, node.limit)
     return loop_body(p, node.body, opened, group)
-
-
-# ---------------------------------------------------------------- errors and tasks
 
 
 @prints(ast.Try)

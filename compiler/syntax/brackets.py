@@ -143,8 +143,6 @@ class _Repair:
         at = self.tokens.starts[row]
         self.out.add(kind, "" if kind == "ISTR_END" else _TEXT[kind], at, at)
 
-    # ------------------------------------------------------------ messages
-
     def span(self, row: int) -> Span:
         return Span(self.source.name, self.tokens.starts[row], self.tokens.ends[row])
 

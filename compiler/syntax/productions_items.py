@@ -83,9 +83,6 @@ def slot_reference(p: Reduction) -> ast.SlotRef:
     return ast.SlotRef(span=p.span, owner=p[1], slot=p[3])
 
 
-# ---------------------------------------------------------------- parameters
-
-
 @rule("param : deco* SELF", "param : deco* MUT SELF")
 def self_parameter(p: Reduction) -> ast.Parameter:
     name = ast.Ident(p.at(len(p) - 1), "self")
@@ -121,9 +118,6 @@ def destructured_parameter(p: Reduction) -> ast.Parameter:
     # A pattern has no name; `_` is one that no program can use.
     name = ast.Ident(p.at(1), "_")
     return ast.Parameter(span=p.span, name=name, type=p[3] if len(p) > 2 else None, pattern=p[1])
-
-
-# ---------------------------------------------------------------- closures
 
 
 @rule("expr : CPIPE cparam,* CPIPE expr %prec CLOSURE")
@@ -186,9 +180,6 @@ def decorator_call(p: Reduction) -> ast.Decorator:
     return ast.Decorator(span=p.span, name=p[2], arguments=p[4], parenthesised=True)
 
 
-# ---------------------------------------------------------------- data
-
-
 @rule("item : STRUCT IDENT tparams? LBRACE field* RBRACE")
 def struct(p: Reduction) -> ast.Struct:
     for field in p[5]:
@@ -245,9 +236,6 @@ def struct_variant(p: Reduction) -> ast.Variant:
     return ast.Variant(span=p.over(1, 4), name=p[1], items=None, fields=p[3], doc=p.doc(1))
 
 
-# ---------------------------------------------------------------- behaviour
-
-
 @rule("item : TRAIT IDENT tparams? LBRACE method* RBRACE")
 def trait(p: Reduction) -> ast.Trait:
     for method in p[5]:
@@ -266,9 +254,6 @@ def trait_impl(p: Reduction) -> ast.Impl:
     for method in p[7]:
         refuse_pub(p, method, "a method of a trait impl")
     return ast.Impl(span=p.span, type_parameters=p[2] or [], trait=p[3], target=p[5], methods=p[7])
-
-
-# ---------------------------------------------------------------- constants, aliases, modules
 
 
 @rule("item : CONST IDENT COLON type EQ expr SEMI")

@@ -39,9 +39,6 @@ def schema_without_fields(p: Reduction) -> ast.Schema:
     return ast.Schema(span=p.span, name=p[2], type_parameters=[], fields=None)
 
 
-# ---------------------------------------------------------------- tools and MCP servers
-
-
 @rule("item : K_MCP IDENT LBRACE mcpm* RBRACE")
 def mcp(p: Reduction) -> ast.Mcp:
     functions = [member for member in p[4] if isinstance(member, ast.Function)]
@@ -86,9 +83,6 @@ def tool_field(p: Reduction) -> ast.ToolField:
     return ast.ToolField(span=p.over(1, last), name=p[1], type=p[3], default=p[4], doc=p.doc(1))
 
 
-# ---------------------------------------------------------------- pipelines
-
-
 @rule("item : K_PIPELINE IDENT pipesig LBRACE stage* RBRACE")
 def pipeline(p: Reduction) -> ast.Pipeline:
     parameter, result = p[3]
@@ -112,9 +106,6 @@ def expression_stage(p: Reduction) -> ast.Stage:
     return ast.Stage(
         span=p.span, name=p[3], parameters=[], result=None, body=None, value=p[5], decorators=p[1], doc=p.doc(1, 2)
     )
-
-
-# ---------------------------------------------------------------- listen
 
 
 @rule("primary : K_LISTEN expr LBRACE arms RBRACE")

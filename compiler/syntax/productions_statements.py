@@ -82,9 +82,6 @@ def local_item(p: Reduction) -> ast.ItemStmt:
     return ast.ItemStmt(span=p.span, item=item)
 
 
-# ---------------------------------------------------------------- branches
-
-
 @rule("primary : IF expr block else?", "else : ELSE IF expr block else?")
 def if_(p: Reduction) -> ast.If:
     # Both productions end alike, so symbols are counted from the end.
@@ -141,9 +138,6 @@ def guard_or_limit(p: Reduction) -> ast.Expr:
     return p[2]  # type: ignore[no-any-return]
 
 
-# ---------------------------------------------------------------- loops
-
-
 @rule("loop : FOR pattern IN expr block")
 def for_(p: Reduction) -> ast.For:
     return ast.For(span=p.span, label=None, pattern=p[2], iterable=p[4], body=p[5])
@@ -170,9 +164,6 @@ def labelled_loop(p: Reduction) -> ast.Expr:
 @rule("primary : K_PARALLEL FOR pattern IN expr limit? block")
 def parallel_for(p: Reduction) -> ast.ParallelFor:
     return ast.ParallelFor(span=p.span, pattern=p[3], iterable=p[5], limit=p[6], body=p[7])
-
-
-# ---------------------------------------------------------------- errors and tasks
 
 
 @rule("primary : TRY block catch*")
