@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ..runtime.access.secrets import clean_text
@@ -495,8 +496,7 @@ class _Reader:
     def handle(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
         """Read a Handle as the declaration of the program that it names."""
         program = self.program
-        refs = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas, *program.pipelines]
-        for ref in refs if isinstance(value, Handle) else ():
+        for ref in chain.from_iterable(program.handles.values()) if isinstance(value, Handle) else ():
             if (v.typeof(ref), ref.name) == (expected[1], value.name):
                 return ref
         raise TypeError(f"{what}: expected a Handle of kind {expected[1]} of the program, got {value!r}")

@@ -132,7 +132,7 @@ def _by_event(step: str, value: Any) -> Any:
 
 def _step(image: Image, value: Any) -> Any:
     """Return the arguments of a step; of a function its name and where it stands."""
-    from ..vm.bytecode.shape import is_function
+    from ..vm.memory_steps import is_function
 
     if is_function(value):
         return _step_function(image, *value)

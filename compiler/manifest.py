@@ -18,8 +18,23 @@ from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
 from ..vm.builtins.providers import PROVIDERS
-from ..vm.bytecode.shape import FROM, HOLE, INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES, STORE_KINDS, SUMMARY_ROLES
 from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, number, one_of, whole
+from ..vm.memory_steps import (
+    COUNT,
+    DURATION,
+    EVICT,
+    FLAG,
+    FROM,
+    HOLE,
+    REDACTOR,
+    SHARE,
+    SOME,
+    STEPS,
+    STORE_KINDS,
+    SUMMARY,
+    TEXT,
+    Argument,
+)
 from .diagnostics import Diagnostics
 from .hints.manifest import example, suggestion
 from .source import Source, Span
@@ -50,11 +65,10 @@ def milliseconds(value: object) -> int | None:
     None for anything else, for less than a millisecond, and for 2^53 milliseconds or more."""
     if isinstance(value, str):
         duration = STEP_DURATION.fullmatch(value)
-        ms = round(float(duration[1]) * UNITS[duration[2]]) if duration else 0
+        ms = float(duration[1]) * UNITS[duration[2]] if duration else 0.0
     else:
-        # A bool is an int in Python.
-        ms = round(value * 1000) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
-    return ms if 0 < ms < 1 << 53 else None
+        ms = value * 1000 if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+    return round(ms) if 0.5 < ms < (1 << 53) - 0.5 else None
 
 
 # `[agents.X]` and `[mcp.N]` (O-7.4 to O-7.8, O-4.37 to O-4.41).
@@ -178,70 +192,73 @@ def _no_text(value: object) -> str:
     return "is empty" if value == "" else "is a string"
 
 
-def _count(value: object) -> Any:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
+NAMED = {"store": "the name of a store", "embed": "the name of an embedder"}
+"""Steps whose text names a table of the manifest, which an image holds in its place."""
+KINDS = {
+    COUNT: "an integer of at least 1", SHARE: "a number from 0 to 1", DURATION: "a duration", TEXT: "a string", FLAG: "true",
+}  # fmt: skip
 
 
-def _share(value: object) -> Any:
-    legal = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if legal else None  # type: ignore[arg-type]
+def _says(row: Argument) -> str:
+    """What a value of the manifest is."""
+    if row.words:
+        return f"{'an array' if row.kind == SOME else 'one'} of {', '.join(row.words)}"
+    return NAMED.get(row.image, KINDS[row.kind])
 
 
-def _word(words: tuple[str, ...]) -> Callable[[object], Any]:
-    return lambda value: value if value in words else None
+def _value(row: Argument, value: object) -> Any:
+    """What an image holds of it; None for what the row refuses."""
+    if row.image in NAMED:
+        return value if isinstance(value, str) else None
+    held = value
+    if row.kind == DURATION:
+        held = milliseconds(value)
+    elif row.kind == REDACTOR:
+        held = [value]
+    elif row.kind == SHARE and row.takes(value):
+        held = float(value)  # type: ignore[arg-type]
+    return held if row.takes(held) and held != [] else None
 
 
-def _roles(value: object) -> Any:
-    legal = isinstance(value, list) and value and all(role in ROLES for role in value)
-    return value if legal else None
-
-
-# Per step with a plain argument: its name in the image, what reads it, what it takes.
-DEFAULTS: dict[str, tuple[str, Callable[[object], Any], str]] = {
-    **{name: (name, _count, "an integer of at least 1") for name in ("retain", "window", "tokens", "clip", "weight")},
-    "roles": ("roles", _roles, "an array of " + ", ".join(ROLES)),
-    "prune": ("prune", _share, "a number from 0 to 1"),
-    "tools": ("tools", lambda value: value if value is True else None, "true"),
-    "redact": ("redact", lambda value: [value] if value in REDACTORS else None, "one of " + ", ".join(REDACTORS)),
-    "on_failure": ("on_failure", _word(ON_FAILURE), "one of " + ", ".join(ON_FAILURE)),
-    "on_conflict": ("on_conflict", _word(ON_CONFLICT), "one of " + ", ".join(ON_CONFLICT)),
-    "store": ("store", lambda value: value if isinstance(value, str) else None, "the name of a store"),
-    "embed": ("embed", lambda value: value if isinstance(value, str) else None, "the name of an embedder"),
-    "ttl": ("ttl", milliseconds, "a duration"),
+# Per step what `[memory.defaults]` may say of it: a row without name, of a step without one its first, or itself.
+DEFAULTS: dict[str, Argument] = {
+    name: step.bare or step.arguments.get("") or next(iter(step.arguments.values()))
+    for _, name, step in sorted((step.defaults, name, step) for name, step in STEPS.items() if step.defaults is not None)
 }
 
 
 def _every(value: object) -> Any:
     """Return the field of the image for `every`: none for Evict, which is the default, None for an illegal value."""
-    if value == "Evict":
+    if value == EVICT:
         return {}
-    count, ms = _count(value), milliseconds(value) if isinstance(value, str) else None
-    return {"every_turns": count} if count is not None else {"every_ms": ms} if ms is not None else None
+    name = "every_ms" if isinstance(value, str) else "every_turns"
+    amount = _value(SUMMARY[name], value)
+    return None if amount is None else {name: amount}
 
 
-def _field(name: str, read: Callable[[object], Any]) -> Callable[[object], Any]:
-    """Return a reader that puts what `read` returns under the name the image has for it."""
-    return lambda value: None if (part := read(value)) is None else {name: part}
+def _from(value: object) -> Any:
+    """Return the field of the image for `from`: none for the first word, which is the default."""
+    return {} if value == FROM[0] else _part("from")(value)
 
 
-def _text(value: object) -> Any:
-    return value if isinstance(value, str) and value else None
+def _part(name: str) -> Callable[[object], Any]:
+    """Return a reader that puts a part of `summary` under the name the image has for it."""
+
+    def read(value: object) -> Any:
+        part = _value(SUMMARY[name], value)
+        return None if part is None else {name: part}
+
+    return read
 
 
 # Per key of `summary` what reads it, and what it takes.
-SUMMARY: dict[str, tuple[Callable[[object], Any], str]] = {
-    "by": (_field("host", _text), "the name of a summariser of the host"),
-    "model": (_field("model", _text), "the name of a model of the program"),
-    "every": (_every, 'a number of turns, a duration or "Evict"'),
-    "from": (lambda value: {} if value == FROM[0] else _field("from", _word(FROM[1:]))(value), "one of " + ", ".join(FROM)),
-    "inject": (_field("inject", _word(INJECT)), "one of " + ", ".join(INJECT)),
-    "role": (_field("role", _word(SUMMARY_ROLES)), "one of " + ", ".join(SUMMARY_ROLES)),
-    "max_tokens": (_field("max_tokens", _count), "an integer of at least 1"),
-    "prompt": (_field("prompt", _text), "a string"),
-    "text": (
-        _field("text", lambda value: value if isinstance(value, str) and value.count(HOLE) == 1 else None),
-        f"a string with one `{HOLE}`, where the summary stands",
-    ),
+SUMMARY_KEYS: dict[str, tuple[Callable[[object], Any], str]] = {
+    "by": (_part("host"), "the name of a summariser of the host"),
+    "model": (_part("model"), "the name of a model of the program"),
+    "every": (_every, f'a number of turns, a duration or "{EVICT}"'),
+    "from": (_from, _says(SUMMARY["from"])),
+    **{name: (_part(name), _says(SUMMARY[name])) for name in ("inject", "role", "max_tokens", "prompt")},
+    "text": (_part("text"), f"a string with one `{HOLE}`, where the summary stands"),
 }
 
 
@@ -254,10 +271,10 @@ def _read_summary(summary: object, report: Report) -> dict[str, Any] | None:
     fields: dict[str, Any] = {}
     legal = True
     for key, value in summary.items():
-        read, takes = SUMMARY.get(key, (None, ""))
+        read, takes = SUMMARY_KEYS.get(key, (None, ""))
         if read is None:
             message = f"`summary` of [memory.defaults] has no key `{key}`"
-            report("E4502", place, message, suggestion("keys", key, [*SUMMARY]))
+            report("E4502", place, message, suggestion("keys", key, [*SUMMARY_KEYS]))
         elif (part := read(value)) is None:
             report("E4004", place, f"`{key}` in `summary` of [memory.defaults] is {takes}", None)
         else:
@@ -298,12 +315,12 @@ def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             message = f"[memory.defaults] has no step `{step}` with one plain argument"
             report("E4502", place, message, suggestion("steps", step, [*DEFAULTS, "summary"]))
             continue
-        name, read, takes = DEFAULTS[step]
-        value = read(written)
+        row = DEFAULTS[step]
+        value = _value(row, written)
         if value is None:
-            report("E4004", place, f"`{step}` of [memory.defaults] is {takes}", None)
+            report("E4004", place, f"`{step}` of [memory.defaults] is {_says(row)}", None)
         else:
-            tables.defaults[step] = {name: value}
+            tables.defaults[step] = {row.image: value}
 
 
 # The manifest as a whole, and the tables that are no memory's.

@@ -304,8 +304,8 @@ class AliasSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class MemorySymbol(Symbol):
-    """`steps`: values by the names of vm/bytecode/shape.py, by written step; None before it was checked. `of`: the memory
-    or view that a derived view is of."""
+    """`steps`: values by the names of an image (vm/memory_steps.py), by written step; None before it was checked. `of`: the
+    memory or view that a derived view is of."""
 
     declaration: ast.Store
     max_messages: int | None

@@ -102,7 +102,7 @@ class Kept:
         except (code_files.Unusable, OSError) as error:
             self.cache.tell(f"translated code: none kept: {reason(error)}")
             return
-        made.found += made.grown()
+        made.saved += made.grown()
         self.cache.tell(f"translated code: kept {os.path.join(self.cache.folder, self.name)}")
 
 

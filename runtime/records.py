@@ -6,8 +6,8 @@ Must not know: wires, values of the machine, memories.
 
 from __future__ import annotations
 
+from ..vm.builtins.memories import message_array
 from ..vm.declaration_fields import DEFAULT_SECONDS, TIMEOUT
-from ..vm.interp.methods_models import message_array
 from ..vm.schema import bare_name
 from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, unkey
 from .errors import CallFailure, Returned

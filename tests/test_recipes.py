@@ -143,7 +143,10 @@ def test_a_recipe_works_as_it_is_written(title: str, tree: Path) -> None:
 
 
 def test_the_recipes_are_read() -> None:
-    kinds = {"opcode", "built-in method", "method of a handle", "effect", "capability", "diagnostic", "command", "operator"}
+    kinds = {
+        "opcode", "built-in method", "method of a handle", "effect", "capability", "diagnostic", "command", "operator",
+        "memory step", "eviction policy",
+    }  # fmt: skip
     assert {f"Add {'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in kinds} <= set(RECIPES)
 
 

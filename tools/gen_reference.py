@@ -14,7 +14,7 @@ from pathlib import Path
 from concerto.cli.verbs import VERBS
 from concerto.compiler.diagnostics import CODES
 from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
-from concerto.vm.builtins.handles import MACHINERY
+from concerto.vm.builtins.hashmaps import MACHINERY
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS

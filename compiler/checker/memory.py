@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...vm.builtins import lookup
-from ...vm.bytecode.shape import DIRECTIONS, SOURCES, STEP_TIERS
+from ...vm.memory_steps import DIRECTIONS, FACT_TIERS, SOURCES, STEPS
 from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
@@ -22,7 +22,7 @@ from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
-from .memory_steps import DECLARE, NOT_OF_A_VALUE, NOT_TAKEN_OVER, OF_SHOWN_UNITS, Steps, check_summary
+from .memory_steps import DECLARE, Steps, check_summary, useless_beside_only
 from .relations import ERRONEOUS, generic, is_memory, is_text
 from .types import written_type
 
@@ -31,7 +31,7 @@ from .types import written_type
 #
 # Hands on `check_facts`, `misplaced_word`.
 
-WORDS = {"remember": STEP_TIERS, "recall": SOURCES, "neighbors": DIRECTIONS}
+WORDS = {"remember": FACT_TIERS, "recall": SOURCES, "neighbors": DIRECTIONS}
 SHARES = ("confidence", "min_confidence")
 
 
@@ -167,9 +167,10 @@ def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
     if steps.like is not None:
         other = steps.like.binding
         check_memory(c, other)
-        kept = [name for name in NOT_OF_A_VALUE if name in (other.steps or {}) and name not in NOT_TAKEN_OVER]
+        missing = {name: step.no_value for name, step in STEPS.items() if step.taken_over and step.no_value is not None}
+        kept = [name for name in missing if name in (other.steps or {})]
         if kept:
-            message = f"a memory value has no `{kept[0]}`, which it would take over: {NOT_OF_A_VALUE[kept[0]]}"
+            message = f"a memory value has no `{kept[0]}`, which it would take over: {missing[kept[0]]}"
             c.report("E4521", steps.like.span, message, help="write the steps you want, or take over those of another memory")
         _take_over(c, symbol, steps, steps.like)
     steps.complete(c.memory_defaults)
@@ -446,7 +447,8 @@ def _check_views(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> Non
 def _on_conflict(steps: dict[str, Any]) -> str:
     """What is said, or the default (M-4.15)."""
     said: str | None = steps.get("on_conflict", {}).get("on_conflict")
-    return said or ("Serial" if "store" in steps else "Append")
+    row = STEPS["on_conflict"].arguments[""]
+    return said or str(row.stored if "store" in steps else row.default)
 
 
 def _check_pins(c: Checker, symbol: MemorySymbol) -> None:
@@ -469,7 +471,7 @@ def _check_only(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None
     if "summary" not in steps:
         message = f"{symbol.told} shows only its summary, and has none"
         c.report("E4512", at.span, message, help=".summary(shorten, every: 3).only(Summary)")
-    for name in (*OF_SHOWN_UNITS, *(("pin",) if symbol.of is not None else ())):
+    for name in useless_beside_only(symbol.of is not None):
         if name in written and name in steps:
             message = f"`{name}` has nothing to act on: {symbol.told} shows only its summary"
             c.report("E4512", written[name].span, message, help=f"drop `{name}`, or `only`")
@@ -517,7 +519,7 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: b
 
 def _can_evict_system(symbol: MemorySymbol) -> bool:
     retain, pin = ((symbol.steps or {}).get(step, {}) for step in ("retain", "pin"))
-    return ("retain" in retain or "retain_tokens" in retain) and "System" not in pin.get("pin_roles", ())
+    return bool(retain) and "System" not in pin.get("pin_roles", ())
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...vm.bytecode.shape import EVENTS, STEP_TIERS
+from ...vm.memory_steps import EVENTS, FACT_TIERS
 from ..hints.names import did_you_mean, listed
 from ..resolver.patterns import is_bare, is_word
 from ..symbols import MemorySymbol, StepFunction
@@ -145,8 +145,8 @@ def _pattern(c: Checker, symbol: MemorySymbol, item: ast.Expr) -> list[str] | No
 
 
 def _tier(c: Checker, symbol: MemorySymbol, word: ast.Ident) -> list[str] | None:
-    if word.text not in STEP_TIERS:
-        help = did_you_mean(word.text, STEP_TIERS) or listed("tiers", STEP_TIERS, like=word.text)
+    if word.text not in FACT_TIERS:
+        help = did_you_mean(word.text, FACT_TIERS) or listed("tiers", FACT_TIERS, like=word.text)
         c.report("E4502", word.span, f"`facts` has no word `{word.text}`", help=help)
         return None
     if word.text == "Persistent" and "store" not in (symbol.steps or {}):

@@ -1,6 +1,6 @@
-"""The steps of a memory declaration (M-2.3 to M-2.12, M-4.2 to M-4.15): what each takes, and the data it becomes.
+"""The steps of a memory declaration as they are written (M-2.3 to M-2.17, M-4.2 to M-4.15), which `Steps` reads for an image.
 
-Hands on `Steps`. Must not know: how a chain begins, what a step does.
+What an argument takes is said by its row (`vm/memory_steps`); here it gets a type and, where it is wrong, a message.
 """
 
 from __future__ import annotations
@@ -8,23 +8,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.shape import (
+from ...vm.builtins.signatures import parse_type
+from ...vm.memory_steps import (
+    COUNT,
+    DURATION,
+    EVICT,
+    FLAG,
     FROM,
+    FUNCTION,
+    FUNCTIONS,
     HOLE,
-    INJECT,
+    NAMES,
     OBSERVED_TOPICS,
-    ON_CONFLICT,
-    ON_FAILURE,
-    ONLY,
-    REDACTORS,
-    REFRESH_ON,
-    REREAD,
-    ROLES,
-    SOURCES,
-    SUMMARY_ROLES,
+    REDACTOR,
+    RULE,
+    SHARE,
+    SOME,
+    STEPS,
+    SUMMARISERS,
+    SUMMARY,
+    TEXT,
+    Argument,
+    Step,
     is_key_value,
+    is_text,
 )
-from ...vm.bytecode.shape import OBSERVED_PREFIX as PREFIX
+from ...vm.memory_steps import OBSERVED_PREFIX as PREFIX
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..manifest import milliseconds
@@ -32,26 +41,22 @@ from ..resolver.patterns import is_word
 from ..source import Span
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..syntax import ast
-from ..types import ANY, BOOL, FLOAT, INT, LEARNED, MESSAGE, NEVER, OBSERVED, STRING, Function, Nilable, Open, Type, array, map_
+from ..types import ANY, BOOL, FLOAT, INT, MESSAGE, NEVER, STRING, Function, Open, Type, array
 from .arguments import infer_all
 from .context import FREE, Checker, Expected, Target
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import FactRule, is_scoped, read_handler, read_view
 from .memory_bounds import bound, known_word
-from .relations import ERRONEOUS, generic, is_text
+from .relations import ERRONEOUS, generic
+from .relations import is_text as is_text_type
+from .signatures import static_type
 
 # ----------------------------------------------------------------
 # The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.
-#
-# Hands on `read_rule`, and `check_topic` for what a program observes.
 
-FUNCTIONS = {
-    "by": Function((map_(STRING, ANY),), Nilable(STRING)),
-    "when": Function((OBSERVED,), BOOL),
-    "store": Function((OBSERVED,), LEARNED),
-}
-KNOWN = ("on", *FUNCTIONS)
+RULE_FUNCTIONS = [name for name, row in RULE.items() if row.kind == FUNCTION]
+RULE_ARGUMENTS = ("on", *RULE_FUNCTIONS)
 SHAPE = '.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })'
 
 
@@ -68,7 +73,7 @@ def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
     for argument in node.arguments:
         if argument.name is not None:
             legal = _part(c, argument.name, argument.value, written, rule) and legal
-    missing = [label for label in FUNCTIONS if label not in written]
+    missing = [label for label in RULE_FUNCTIONS if label not in written]
     if legal and missing:
         c.report("E2006", node.name.span, f"the step `learn` lacks `{missing[0]}`", help=SHAPE)
     return rule if legal and not missing else None
@@ -76,18 +81,15 @@ def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
 
 def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule: dict[str, Any]) -> bool:
     label = name.text
-    if label not in KNOWN or label in written:
-        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN, like=label)
+    if label not in RULE_ARGUMENTS or label in written:
+        help = did_you_mean(label, RULE_ARGUMENTS) or listed("arguments", RULE_ARGUMENTS, like=label)
         c.report("E4502", name.span, f"the step `learn` has no argument `{label}`, or it is given twice", help=help)
         return False
     written.add(label)
     if label == "on":
         return _text(c, value, "a topic", rule, label) and _observed_topic(c, value, rule["on"])
-    if at_module_level(c, value, Expected(FUNCTIONS[label])) is ERRONEOUS:
-        return False
-    rule[label] = StepFunction(value)
-    c.step_functions.append(rule[label])
-    return True
+    rule[label] = step_function(c, value, RULE[label])
+    return rule[label] is not FAILED
 
 
 def _text(c: Checker, value: ast.Expr, what: str, rule: dict[str, Any], label: str) -> bool:
@@ -135,16 +137,11 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
 
 # ----------------------------------------------------------------
 # The step `summary` of a memory (M-9.1, M-9.2): who summarises, when, and how the text is shown.
-#
-# Hands on `read_summary`, `completed` and `check_summary`.
 
-EVICT = "Evict"
 PARAMETERS = (STRING, array(MESSAGE))
 SUMMARY_SHAPE = ".summary(MODEL, every: 10)"
-KNOWN_OF_SUMMARY = ("every", "from", "inject", "role", "max_tokens", "prompt", "text")
-WHO = ("model", "function", "host")
 EVERY = ("every_turns", "every_ms")
-WORDS = {"inject": INJECT, "role": SUMMARY_ROLES, "from": FROM}
+SUMMARY_ARGUMENTS = list(dict.fromkeys("every" if name in EVERY else name for name in SUMMARY if name not in SUMMARISERS))
 WITH_A_ROLE = ("Prefix", "Suffix")
 SAID = "said"  # of a step that names nobody: the arguments that stand there, until it is complete
 
@@ -213,13 +210,14 @@ def _by(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
 def _gives_text(result: Type) -> bool:
     inner = generic(result, "Result")
     text = inner[0] if inner is not None else result
-    return text in (ANY, NEVER) or is_text(text)
+    return text in (ANY, NEVER) or is_text_type(text)
 
 
 def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) -> bool:
     label = name.text
-    if label in WORDS:
-        held: Any = known_word(c, label, WORDS[label], value) or FAILED
+    row = SUMMARY.get(label)
+    if row is not None and row.words:
+        held: Any = known_word(c, label, row.words, value) or FAILED
         if held == FROM[0]:
             return True
     elif label == "every":
@@ -231,7 +229,7 @@ def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) 
     elif label == "prompt":
         held = _constant(c, value, STRING, "a constant String", bool)
     else:
-        help = did_you_mean(label, KNOWN_OF_SUMMARY) or listed("arguments", KNOWN_OF_SUMMARY, like=label)
+        help = did_you_mean(label, SUMMARY_ARGUMENTS) or listed("arguments", SUMMARY_ARGUMENTS, like=label)
         c.report("E4502", name.span, f"the step `summary` has no argument `{label}`", help=help)
         return False
     if held is FAILED:
@@ -282,75 +280,7 @@ def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) 
 
 # ----------------------------------------------------------------
 
-COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "attaching", "text", "flag"
-TO_TEXT = Function((STRING,), STRING)
-MESSAGES = array(MESSAGE)
-# Per step its arguments: "" is the positional one; the name in the image, and what it takes: one of the kinds above, words, or
-# the type of a function. Those without arguments here are read on their own.
-STEPS: dict[str, dict[str, tuple[str, Any]]] = {
-    "retain": {"": ("retain", COUNT), "low": ("retain_low", COUNT), "tokens": ("retain_tokens", COUNT)},
-    "tools": {},
-    "redact": {"": ("redact", REDACTORS)},
-    "roles": {"": ("roles", ROLES)},
-    "pin": {"": ("pin_roles", ROLES), "when": ("pin_when", Function((MESSAGE,), BOOL))},
-    "only": {"": ("only", ONLY)},
-    "prune": {"similar": ("prune", SHARE)},
-    "clip": {"": ("clip", COUNT), "with": ("clip_with", TO_TEXT)},
-    "window": {"": ("window", COUNT), "low": ("window_low", COUNT), "turns": ("window_turns", COUNT)},
-    "tokens": {"": ("tokens", COUNT)},
-    "on_failure": {"": ("on_failure", ON_FAILURE)},
-    "on_conflict": {"": ("on_conflict", ON_CONFLICT)},
-    "shape": {"": ("shape", Function((MESSAGES,), MESSAGES))},
-    "refresh": {"": ("refresh", REREAD)},
-    "weight": {"": ("weight", COUNT)},
-    "ttl": {"": ("ttl", DURATION)},
-    "embed": {"": ("embed", TEXT)},
-    "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
-    "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING), "facts": ("allow_facts", ATTACHING)},
-    "recall": {
-        "k": ("recall_k", COUNT), "from": ("recall_tiers", SOURCES), "min_confidence": ("recall_min_confidence", SHARE),
-        "inject": ("recall_inject", INJECT), "half_life": ("recall_half_life", DURATION),
-    },
-    "decay": {
-        "rate": ("decay_rate", SHARE), "per": ("decay_per", DURATION), "floor": ("decay_floor", SHARE),
-        "archive_below": ("decay_archive_below", SHARE), "refresh_on": ("decay_refresh_on", REFRESH_ON),
-    },
-    "was": {"": ("was", TEXT)},
-    "per": {},
-    "view": {},
-    "on": {},
-    "summary": {},
-    "learn": {},
-    "context": {},
-}  # fmt: skip
-# What a step looks like, for one that was written without arguments.
-EXAMPLES = {
-    "retain": ".retain(20), .retain(20, tokens: 4000)", "redact": ".redact(Pii), .redact(|text| text)",
-    "roles": ".roles([User, Assistant])", "pin": ".pin([System]), .pin(when: |m| m.role == \"system\")",
-    "only": ".only(Summary)", "prune": ".prune(similar: 0.9)", "clip": ".clip(200)", "window": ".window(20), .window(turns: 10)",
-    "tokens": ".tokens(4000)", "on_failure": ".on_failure(Record)", "on_conflict": ".on_conflict(Serial)",
-    "shape": ".shape(|messages| messages)", "refresh": ".refresh(Step)", "weight": ".weight(2)", "ttl": '.ttl("30d")',
-    "embed": '.embed("offline")', "store": '.store("durable")', "allow": ".allow(read: [M], write: [M])",
-    "decay": '.decay(rate: 0.01, per: "1d", floor: 0.3)', "was": '.was("old")',
-}  # fmt: skip
-WITHOUT_ARGUMENTS = ("tools", "recall")
-REPEATED = ("pin", "learn", "on")
-LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
-NOT_OF_A_VALUE = {
-    "per": "it is one conversation", "store": "it ends with the last handle of it, and no other run could find it",
-    "ttl": "it ends with the last handle of it", "decay": "its facts end with the last handle of it",
-    "was": "nothing of it was stored by an earlier program",
-}  # fmt: skip
-NOT_TAKEN_OVER = ("was",)
-"""What `like` and defaults leave where it is (M-7.8)."""
 DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
-OF_A_VIEW = (
-    "roles", "pin", "only", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "view", "refresh",
-    "weight", "like",
-)  # fmt: skip
-OF_SHOWN_UNITS = ("clip", "shape", "view", "refresh", "recall")
-"""Without use where only a summary is shown (M-9.18)."""
-
 
 class Steps:
     """The steps of one chain, read in source order. `found`: what each written step says."""
@@ -366,15 +296,14 @@ class Steps:
     def read(self, node: ast.MethodCall) -> None:
         c, name = self.c, node.name.text
         first = self.places.setdefault(name, node.name.span)
-        known = [*STEPS, "like"]
-        if name not in known:
-            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, known) or listed("steps", known, len(known))
+        if name not in STEPS:
+            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, STEPS) or listed("steps", [*STEPS], len(STEPS))
             c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
-        elif self.is_view and name not in OF_A_VIEW:
+        elif self.is_view and not STEPS[name].of_view:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
-        elif self.is_value and name in NOT_OF_A_VALUE:
-            c.report("E4521", node.name.span, f"a memory value has no `{name}`: {NOT_OF_A_VALUE[name]}", help=DECLARE)
+        elif self.is_value and STEPS[name].no_value is not None:
+            c.report("E4521", node.name.span, f"a memory value has no `{name}`: {STEPS[name].no_value}", help=DECLARE)
         elif name == "allow" and is_scoped(node):
             self._scoped_allow(node)
         elif self._is_written(name):
@@ -398,34 +327,32 @@ class Steps:
             self.add(name, node.arguments, node.name)
 
     def add(self, name: str, arguments: list[ast.Argument], at: ast.Ident) -> None:
-        taken = STEPS[name]
+        """Read a step whose arguments are those of its rows."""
+        step = STEPS[name]
         said = self.found.setdefault(name, {})
         written: dict[str, ast.Argument] = {}
         for argument in arguments:
             label = argument.name.text if argument.name is not None else ""
-            if label not in taken or label in written:
+            if label not in step.arguments or label in written:
                 self._unknown(name, label, argument, label in written)
                 return
             written[label] = argument
-            field, kind = taken[label]
-            value = self._value(name, field, kind, argument.value)
+            row = step.arguments[label]
+            value = self._value(name, row, argument.value)
             if value is FAILED:
                 return
-            said[field] = [*said.get(field, []), *value] if field in REPEATED_FIELDS else value
-        if name in WITHOUT_ARGUMENTS:
-            said[name] = True
+            said[row.image] = [*said.get(row.image, []), *value] if step.repeated else value
+        if step.bare is not None:
+            said[step.bare.image] = True
         elif not written:
-            self.c.report(
-                "E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given",
-                help=EXAMPLES[name],
-            )
-        elif name == "decay":
-            self._check_decay(at, said)
+            self.c.report("E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given", help=step.example)
+        else:
+            self._check_required(name, step, at)
         self._check_bounds(name, written)
 
     def _unknown(self, name: str, label: str, argument: ast.Argument, is_repeated: bool) -> None:
         infer_all(self.c, [a for a in [argument] if not is_word(a.value)])
-        known = [word for word in STEPS[name] if word]
+        known = [word for word in STEPS[name].arguments if word]
         arguments = _arguments_of(name, known)
         if argument.name is None:
             help = f"drop it, or give it by its name; {arguments}" if known else "drop it"
@@ -434,43 +361,52 @@ class Steps:
             message = f"the argument `{label}` of the step `{name}` is given twice"
             self.c.report("E4502", argument.name.span, message, help=f"drop one of them; {arguments}")
         else:
-            other = next((f"; `{label}` is an argument of `{step}`" for step, taken in STEPS.items() if label in taken), "")
+            other = next((f"; `{label}` is an argument of `{step}`" for step, row in STEPS.items() if label in row.arguments), "")
             help = f"{near} {arguments}" if (near := did_you_mean(label, known)) else arguments + other
             self.c.report("E4502", argument.name.span, f"the step `{name}` has no argument `{label}`", help=help)
 
-    def _value(self, step: str, field: str, kind: Any, value: ast.Expr) -> Any:
-        if isinstance(kind, Function):
-            made = step_function(self.c, value, kind)
-            return [made] if field == "pin_when" and made is not FAILED else made
+    def _value(self, step: str, row: Argument, value: ast.Expr) -> Any:
+        """What an image holds of one argument; FAILED after a report."""
+        kind = row.kind
+        if kind in (FUNCTION, FUNCTIONS) or (kind == REDACTOR and not is_word(value)):
+            made = step_function(self.c, value, row)
+            return [made] if kind != FUNCTION and made is not FAILED else made
         if kind == COUNT:
             return bound(self.c, value, f"the bound of `{step}`", in_body=self.is_value)
         if kind == DURATION:
             return duration(self.c, value, f"`{step}`")
         if kind in (TEXT, FLAG):
-            return constant(self.c, value, STRING if kind == TEXT else BOOL, f"an argument of `{step}`")
-        if kind == ATTACHING:
+            return self._constant(step, row, value)
+        if kind == NAMES:
             return self._attaching(step, value)
         if kind == SHARE:
             return self._share(step, value)
-        if field in LISTS:
+        if kind == SOME:
             if not isinstance(value, ast.ArrayExpr):
-                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=f".{step}([{kind[0]}])")
+                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=f".{step}([{row.words[0]}])")
                 return FAILED
-            words = [known_word(self.c, step, kind, item) for item in value.items]
+            words = [known_word(self.c, step, row.words, item) for item in value.items]
             return FAILED if None in words else words
-        if step == "redact" and not is_word(value):
-            made = step_function(self.c, value, TO_TEXT)
-            return FAILED if made is FAILED else [made]
-        found = known_word(self.c, step, kind, value)
-        if found is None:
+        word = known_word(self.c, step, row.words, value)
+        if word is None:
             return FAILED
-        return [found] if step == "redact" else found
+        return [word] if kind == REDACTOR else word
+
+    def _constant(self, step: str, row: Argument, value: ast.Expr) -> Any:
+        type_ = STRING if row.kind == TEXT else BOOL
+        if at_module_level(self.c, value, Expected(type_, "E4502", f"an argument of `{step}`")) is ERRONEOUS:
+            return FAILED
+        held = folded(self.c, value, "E4004")
+        if held == "" and row.takes is is_text:  # the names of stores and embedders are looked up later
+            self.c.report("E4004", value.span, f"an argument of `{step}` is not empty", help="write a text")
+            return FAILED
+        return held
 
     def _is_written(self, name: str) -> bool:
         """`allow` with `facts` is a rule of its own, and leaves the one that says who attaches."""
         if name == "allow":
             return bool({"allow_read", "allow_write"} & self.found.get(name, {}).keys())
-        return self.like is not None if name == "like" else name in self.found and name not in REPEATED
+        return self.like is not None if name == "like" else name in self.found and not STEPS[name].repeated
 
     def _scoped_allow(self, node: ast.MethodCall) -> None:
         """One rule more for facts (M-10.35)."""
@@ -519,7 +455,7 @@ class Steps:
         if len(named) < len(items) or not all(isinstance(symbol, (ModelSymbol, AgentSymbol)) for symbol in named):
             self.c.report("E4502", value.span, f"`{step}` takes names of models and agents", help=".allow(write: [Planner])")
             return FAILED
-        return named
+        return list(dict.fromkeys(named))
 
     def _per(self, node: ast.MethodCall) -> None:
         """The names of key parts (M-7.3): words of the program, bound to nothing."""
@@ -572,22 +508,22 @@ class Steps:
 
     def _check_bounds(self, name: str, written: dict[str, ast.Argument]) -> None:
         said = self.found[name]
-        low = said.get(f"{name}_low")
-        if low is not None and is_lower(said.get(name, 0), low):
-            message = f"`low` of `{name}` is not below its bound"
-            self.c.report("E4504", written["low"].value.span, message, help=f"write `.{name}(40, low: 24)`")
+        for label, row in STEPS[name].arguments.items():
+            low = said.get(row.image)
+            if row.below is not None and low is not None and is_lower(said.get(row.below, 0), low):
+                message = f"`{label}` of `{name}` is not below its bound"
+                self.c.report("E4504", written[label].value.span, message, help=f"write `.{name}(40, {label}: 24)`")
         if name == "window" and "" in written and "turns" in written:
             self.c.report(
                 "E4504", written["turns"].value.span, "a window counts messages or turns, not both",
                 help="keep one of the two",
             )
 
-    def _check_decay(self, at: ast.Ident, said: dict[str, Any]) -> None:
-        missing = [label for label in ("rate", "per") if f"decay_{label}" not in said]
+    def _check_required(self, name: str, step: Step, at: ast.Ident) -> None:
+        said = self.found[name]
+        missing = [label for label in step.required if step.arguments[label].image not in said]
         if missing:
-            self.c.report(
-                "E2006", at.span, f"the step `decay` lacks `{missing[0]}`", help='.decay(rate: 0.01, per: "1d", floor: 0.3)'
-            )
+            self.c.report("E2006", at.span, f"the step `{name}` lacks `{missing[0]}`", help=step.example)
         elif "decay_archive_below" in said and said["decay_archive_below"] <= said.get("decay_floor", 0.0):
             self.c.report(
                 "W0453", at.span, "nothing is archived: `floor` is not below `archive_below`",
@@ -606,24 +542,28 @@ class Steps:
         """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet, and of a summary that names nobody
         what it does not say (M-2.12)."""
         for name, said in table.items():
-            absent = (self.is_view and name not in OF_A_VIEW) or (self.is_value and name in NOT_OF_A_VALUE)
+            step = STEPS[name]
+            absent = (self.is_view and not step.of_view) or (self.is_value and step.no_value is not None)
             if name == "summary" and "summary" in self.found.get(name, {}):
                 self.found[name] = {name: completed(self.found[name][name], said.get(name, {}))}
-            elif name not in self.found and name not in self.useless and name not in NOT_TAKEN_OVER and not absent:
+            elif name not in self.found and name not in self.useless and step.taken_over and not absent:
                 self.found[name] = said
 
     @property
-    def useless(self) -> tuple[str, ...]:
+    def useless(self) -> list[str]:
         """Steps that have nothing to act on."""
-        if "only" not in self.found:
-            return ()
-        return (*OF_SHOWN_UNITS, "pin") if self.is_view else OF_SHOWN_UNITS
+        return useless_beside_only(self.is_view) if "only" in self.found else []
+
+
+def useless_beside_only(is_view: bool) -> list[str]:
+    """Steps without use where only a summary is shown (M-9.18); a log that pins still keeps what is pinned."""
+    return [*(name for name, step in STEPS.items() if step.of_units), *(["pin"] if is_view else [])]
 
 
 def _arguments_of(step: str, known: list[str]) -> str:
     if not known:
         return f"`{step}` has no named arguments"
-    return f"{listed('arguments', known)}{' and one without a name' if '' in STEPS[step] else ''}"
+    return f"{listed('arguments', known)}{' and one without a name' if '' in STEPS[step].arguments else ''}"
 
 
 def is_lower(bound: Any, low: Any) -> bool:
@@ -631,22 +571,13 @@ def is_lower(bound: Any, low: Any) -> bool:
     return isinstance(bound, int) and (bound == 0 or (isinstance(low, int) and low >= bound))
 
 
-REPEATED_FIELDS = ("pin_roles", "pin_when")
-
-
-def step_function(c: Checker, value: ast.Expr, type_: Function) -> Any:
-    """A closure or the name of a function."""
-    if at_module_level(c, value, Expected(type_)) is ERRONEOUS:
+def step_function(c: Checker, value: ast.Expr, row: Argument) -> Any:
+    """A closure or the name of a function of the type that the row says; FAILED after a report."""
+    if at_module_level(c, value, Expected(static_type(parse_type(row.signature)))) is ERRONEOUS:
         return FAILED
     made = StepFunction(value)
     c.step_functions.append(made)
     return made
-
-
-def constant(c: Checker, value: ast.Expr, type_: Type, what: str) -> Any:
-    if at_module_level(c, value, Expected(type_, "E4502", what)) is ERRONEOUS:
-        return FAILED
-    return folded(c, value, "E4004")
 
 
 def duration(c: Checker, value: ast.Expr, what: str) -> Any:

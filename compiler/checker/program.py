@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...vm.builtins import METHODS
 from ...vm.builtins.providers import PREDECLARED, PROVIDERS
+from ..declaration_kinds import KINDS
 from ..diagnostics import Diagnostics
 from ..fields import is_carried
 from ..hints.names import did_you_mean, limited_patience, listed
@@ -99,7 +100,7 @@ class CheckedProgram:
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)
     tools: list[ToolSymbol] = field(default_factory=list)
-    servers: list[McpSymbol] = field(default_factory=list)
+    mcp: list[McpSymbol] = field(default_factory=list)
     contexts: list[ContextSymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
@@ -378,27 +379,11 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.enums.append(symbol)
             case ConstSymbol():
                 checked.consts.append(symbol)
-            case ModelSymbol():
-                checked.models.append(symbol)
-            case ToolSymbol():
-                checked.tools.append(symbol)
-            case McpSymbol():
-                checked.servers.append(symbol)
-            case AgentSymbol():
-                checked.agents.append(symbol)
-            case ConnectionSymbol():
-                checked.connections.append(symbol)
-            case MemorySymbol():
-                checked.memories.append(symbol)
-            case ContextSymbol():
-                checked.contexts.append(symbol)
-            case HashMapSymbol():
-                checked.hashmaps.append(symbol)
-            case LedgerSymbol():
-                checked.ledgers.append(symbol)
-            case PipelineSymbol():
-                checked.pipelines.append(symbol)
-                checked.functions.extend(symbol.stages)
+        kind = KINDS.get(type(symbol))
+        if kind is not None:
+            getattr(checked, kind.section).append(symbol)
+        if isinstance(symbol, PipelineSymbol):
+            checked.functions.extend(symbol.stages)
     checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
     declared = {symbol.name for symbol in checked.connections}

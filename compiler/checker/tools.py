@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...vm.builtins import Row
-from ...vm.bytecode.shape import TOOL_METHODS
+from ...vm.memory_steps import TOOL_METHODS
 from ...vm.schema import RESPOND, STORE_METHODS, store_name, tool_name
 from ...vm.values.errors import FAULTS
 from ..decisions import BuiltinCall

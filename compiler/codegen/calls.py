@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ...vm.builtins import FUNCTIONS, Row, lookup
 from ...vm.builtins.modules import STD_PREFIX, methods_named, std_row, takes_receiver
 from ...vm.bytecode import image as im
-from ...vm.bytecode.shape import VALUE
+from ...vm.memory_steps import VALUE
 from .. import decisions, symbols
 from .. import types as t
 from ..syntax import ast
@@ -295,7 +295,7 @@ def memory_value(g: Generator, node: ast.Call | ast.MethodCall, memory: symbols.
     M-2.20)."""
     e = g.emitter
     assert memory.value is not None
-    e.emit("MEMORY", g.module.memories[memory])
+    e.emit("MEMORY", g.module.numbers[memory])
     if memory.value.messages is None:
         e.emit("NIL")
     else:

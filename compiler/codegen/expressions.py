@@ -14,6 +14,7 @@ from ...vm.builtins.modules import STD_PREFIX
 from .. import decisions, symbols
 from .. import types as t
 from ..checker.declarations import RECORD_FIELDS, default_of
+from ..declaration_kinds import KINDS
 from ..operators import BY_TEXT, EQUALITY, ORDER
 from ..syntax import ast
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
@@ -218,20 +219,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.TraitItemSymbol):
         assert binding.trait is not None
         e.emit("CLOSURE", g.module.trait_function(binding.trait, binding.trait.methods[binding.name]))
-    elif isinstance(binding, symbols.ModelSymbol):
-        e.emit("MODEL", g.module.models[binding])
-    elif isinstance(binding, symbols.AgentSymbol):
-        e.emit("AGENT", g.module.agents[binding])
-    elif isinstance(binding, symbols.MemorySymbol):
-        e.emit("MEMORY", g.module.memories[binding])
-    elif isinstance(binding, (symbols.ToolSymbol, symbols.McpSymbol)):
-        e.emit(*g.module.tool_handle(binding))
-    elif isinstance(binding, symbols.HashMapSymbol):
-        e.emit("HASHMAP", g.module.hashmaps[binding])
-    elif isinstance(binding, symbols.LedgerSymbol):
-        e.emit("LEDGER", g.module.ledgers[binding])
-    elif isinstance(binding, symbols.PipelineSymbol):
-        e.emit("PIPELINE", g.module.pipelines[binding])
+    elif type(binding) in KINDS:
+        e.emit(*g.module.handle_of(binding))
     elif isinstance(binding, symbols.StructSymbol):
         e.emit("SCHEMA", g.module.schemas[binding.type])
     elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":

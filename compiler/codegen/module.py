@@ -18,6 +18,7 @@ from ...vm.bytecode import image as im
 from .. import symbols
 from .. import types as t
 from ..checker.relations import matched
+from ..declaration_kinds import KINDS
 from ..source import Source, Span
 from ..syntax.ast import Nesting
 from .emitter import Emitter
@@ -239,18 +240,10 @@ class Module:
     wanted_permissions: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
-    models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
+    numbers: dict[symbols.Symbol, int] = field(default_factory=dict)  # of declarations, within their section of the image
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
     computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants
-    agents: dict[symbols.AgentSymbol, int] = field(default_factory=dict)
-    contexts: dict[symbols.ContextSymbol, int] = field(default_factory=dict)
     slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
-    memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
-    tools: dict[symbols.ToolSymbol, int] = field(default_factory=dict)
-    servers: dict[symbols.McpSymbol, int] = field(default_factory=dict)
-    hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
-    ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
-    pipelines: dict[symbols.PipelineSymbol, int] = field(default_factory=dict)
     schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
@@ -332,9 +325,9 @@ class Module:
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
-    def tool_handle(self, tool: symbols.ToolSymbol | symbols.McpSymbol) -> tuple[str, int]:
-        """Return the instruction that pushes the handle of a tool or MCP server."""
-        return ("MCP", self.servers[tool]) if isinstance(tool, symbols.McpSymbol) else ("TOOL", self.tools[tool])
+    def handle_of(self, declared: symbols.Symbol) -> tuple[str, int]:
+        """Return the instruction that pushes the handle of a declaration."""
+        return KINDS[type(declared)].opcode, self.numbers[declared]
 
     def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol | symbols.McpSymbol) -> int:
         """Return `T::m` as a function: it calls the method of the tool, which the host runs with the state (O-4.6)."""
@@ -342,7 +335,7 @@ class Module:
             parameters = [p for p in zip(symbol.declaration.parameters, symbol.parameters, strict=True) if not p[0].is_self]
             emitter = Emitter()
             slots = [emitter.slot() for _ in parameters]
-            emitter.emit(*self.tool_handle(tool))
+            emitter.emit(*self.handle_of(tool))
             for slot in slots:
                 emitter.emit("LOAD", slot)
             emitter.emit("CALL_METHOD", self.pool.method(symbol.name, len(parameters), []), len(parameters))

@@ -2,14 +2,15 @@
 
 Hands on `generate` to the pipeline, and `excesses` and `too_costly`, which say why an image is larger than it may be.
 Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in the
-tree and in `CheckedProgram`. A new section of the image is an `…_entry` function here and a line in `generate`.
+tree and in `CheckedProgram`. A new kind of declaration is an
+`…_entry` function here and a row of `ENTRIES`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...vm import schema as lowering
@@ -18,10 +19,11 @@ from ...vm.bytecode.encoding import encode, position_at
 from ...vm.bytecode.hashing import hash_functions
 from ...vm.bytecode.image import DEFAULT, ImageError
 from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
-from ...vm.bytecode.shape import COMPUTED
+from ...vm.memory_steps import COMPUTED
 from .. import symbols
 from .. import types as t
 from ..checker.program import CheckedProgram
+from ..declaration_kinds import KINDS
 from ..source import Source
 from ..syntax import ast
 from . import (
@@ -38,9 +40,8 @@ from .schemas import Shapes, reduced, schema_number, wanted_command, wanted_url
 
 
 def declare_contexts(module: Module, contexts: list[symbols.ContextSymbol]) -> None:
-    """Give each context its number, and generate the defaults of its slots as hidden functions without parameters."""
-    for number, context in enumerate(contexts):
-        module.contexts[context] = number
+    """Generate the defaults of the slots of contexts as hidden functions without parameters."""
+    for context in contexts:
         for slot in context.slots.values():
             default = slot.declaration.default
             if default is not None:
@@ -52,26 +53,19 @@ def declare_contexts(module: Module, contexts: list[symbols.ContextSymbol]) -> N
                 finish(g, function, f"{context.name}.{slot.name}", [], module.pool.type(slot.type), im.F_HIDDEN)
 
 
-def context_entries(module: Module, checked: CheckedProgram) -> list[im.Context]:
-    """Return the contexts with their slots and with the functions whose clauses use them (O-10.15)."""
-    uses = _uses(module, checked)
-    return [
-        im.Context(
-            module.names[context],
-            [
-                [
-                    slot.tier, slot.name, module.pool.type(slot.type), slot.mutable, module.slot_defaults.get(slot),
-                    *([] if slot.was is None else [slot.was]),
-                ]
-                for slot in context.slots.values()
-            ],
-            uses.get(context, []),
-        )
-        for context in checked.contexts
-    ]
+def context_entry(module: Module, context: symbols.ContextSymbol) -> im.Context:
+    """Return a context with its slots (O-10.15). Who uses them comes from the functions, see `context_uses`."""
+    slots = [
+        [
+            slot.tier, slot.name, module.pool.type(slot.type), slot.mutable, module.slot_defaults.get(slot),
+            *([] if slot.was is None else [slot.was]),
+        ]
+        for slot in context.slots.values()
+    ]  # fmt: skip
+    return im.Context(module.names[context], slots, [])
 
 
-def _uses(module: Module, checked: CheckedProgram) -> dict[symbols.ContextSymbol, list[list[Any]]]:
+def context_uses(module: Module, checked: CheckedProgram) -> dict[symbols.ContextSymbol, list[list[Any]]]:
     """Return for each context rows of [function, word of the clause, name of the memory or parameter, slots]."""
     owners = {slot: context for context in checked.contexts for slot in context.slots.values()}
     uses: dict[symbols.ContextSymbol, list[list[Any]]] = {}
@@ -118,7 +112,7 @@ def initial_state(g: Generator, tool: symbols.ToolSymbol) -> None:
     for index in range(len(tool.state.fields)):
         g.emitter.emit("CALL", module.field_defaults[tool.state][index], 0)
     g.emitter.emit("STRUCT", module.pool.type(tool.state.type), len(tool.state.fields))
-    g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["tools", module.tools[tool], "state"]))
+    g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["tools", module.numbers[tool], "state"]))
 
 
 NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
@@ -129,24 +123,14 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     """Return the image of a program without errors. `sources` are in the order of their names; `name` is the program's
     name. Raise TooLong when the uses of constants make too much code, RecursionError for types that nest too deeply."""
     module = Module(sources)
-    for kind in (
-        checked.schemas, [*checked.models, *checked.agents], [*checked.tools, *checked.servers], checked.connections,
-        checked.memories, checked.hashmaps, checked.ledgers, checked.pipelines, checked.contexts,
-    ):  # fmt: skip
-        module.names.update(unique_names(kind))
-    # Then numbers: every declaration has one before any code is made, since code may name any of them.
+    namespaces: dict[str, list[symbols.Symbol]] = {"schemas": [*checked.schemas]}
+    for kind in KINDS.values():
+        declarations: list[symbols.Symbol] = getattr(checked, kind.section)
+        namespaces.setdefault(kind.namespace or kind.section, []).extend(declarations)
+        module.numbers.update({symbol: number for number, symbol in enumerate(declarations)})
+    for namespace in namespaces.values():
+        module.names.update(unique_names(namespace))
     module.declared = declare(module, checked)
-    for number, model in enumerate(checked.models):
-        module.models[model] = number
-    for number, tool in enumerate(checked.tools):
-        module.tools[tool] = number
-    module.servers = {server: number for number, server in enumerate(checked.servers)}
-    module.agents = {agent: number for number, agent in enumerate(checked.agents)}
-    for number, memory in enumerate(checked.memories):
-        module.memories[memory] = number
-    module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
-    module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
-    module.pipelines = {pipeline: number for number, pipeline in enumerate(checked.pipelines)}
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:
@@ -190,23 +174,19 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.pool.name_defaults(own(struct.type), module.field_defaults[struct])
     # Needs all calls; and the hashes below need the flags.
     mark_suspending(functions, module)
-    servers = [server_entry(module, server) for server in checked.servers]
-    agents = [agent_entry(module, agent) for agent in checked.agents]
-    image = im.Image(
-        header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
-        [model_entry(module, m) for m in checked.models], agents, tools, servers,
-        [
-            *(im.Connection(module.names[c], c.fields) for c in checked.connections),
-            *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
-        ],
-        [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
-        [memory_entry(module, m) for m in checked.memories], context_entries(module, checked),
-        [pipeline_entry(module, p) for p in checked.pipelines], tests,
-        exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
-        module.local_names(),
-        [source.text for source in sources],
-    )  # fmt: skip
-    # A hash covers what a function names in the tables, so the tables must be complete.
+    entries: dict[str, Any] = {
+        section: [entry(module, symbol) for symbol in getattr(checked, section)] for section, entry in ENTRIES.items()
+    }
+    entries["connections"] += [im.Connection(name, fields) for name, fields in checked.manifest.items()]
+    for context, uses in context_uses(module, checked).items():
+        entries["contexts"][module.numbers[context]].uses = uses
+    sections = {
+        **entries, "header": header(name, module, checked), "constants": module.pool.constants, "types": module.pool.types,
+        "schemas": module.schema_entries, "functions": functions, "tools": tools, "tests": tests,
+        "exports": exports(module, checked, init), "names": module.local_names(), "source": [source.text for source in sources],
+        "source_map": [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
+    }  # fmt: skip
+    image = im.Image(*[sections[section] for section, _ in im.SECTIONS])
     for function_entry, digest in zip(functions, hash_functions(image), strict=True):
         function_entry.hash = digest
     return image
@@ -345,7 +325,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
             initial_state(g, step)
         elif isinstance(step, symbols.HashMapSymbol):
             g.at(step.declaration.value.span)
-            g.emitter.emit("HASHMAP", module.hashmaps[step])
+            g.emitter.emit("HASHMAP", module.numbers[step])
             g.emitter.emit("CALL", module.language_method("StoreWrites", "load"), 1)
             g.emitter.emit("POP")
         else:
@@ -362,7 +342,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
 
 def computed_bounds(g: Generator, memory: symbols.MemorySymbol) -> None:
     """Evaluate the bounds of a memory that are no constants, before any memory is used (M-2.14)."""
-    number = g.module.memories[memory]
+    number = g.module.numbers[memory]
     names = [name for name, _ in memory.computed]
     g.emitter.emit("MEMORY", number)
     for _, value in memory.computed:
@@ -424,8 +404,8 @@ def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
 
 def memory_entry(module: Module, memory: symbols.MemorySymbol) -> im.Memory:
     """Return a memory with its steps, in which names stand in place of symbols."""
-    of = None if memory.of is None else module.memories[memory.of]
-    context = None if memory.context is None else module.contexts[memory.context]
+    of = None if memory.of is None else module.numbers[memory.of]
+    context = None if memory.context is None else module.numbers[memory.context]
     return im.Memory(module.names[memory], memory.max_messages, _in_image(module, memory.image_steps), of, context)
 
 
@@ -448,8 +428,7 @@ def step_functions(module: Module, memory: symbols.MemorySymbol) -> list[symbols
     while pending:
         value = pending.pop()
         if isinstance(value, symbols.StepFunction) and value.place is None:
-            # Memory and number name the function for the `CONFIGURE` of initialisation.
-            value.place = [module.memories[memory], len(functions)]
+            value.place = [module.numbers[memory], len(functions)]
             functions.append(value)
         elif isinstance(value, (dict, list)):
             pending += value.values() if isinstance(value, dict) else value
@@ -465,8 +444,7 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
         if key not in NAMES and key not in computed
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
-    numbers = [module.memories[memory] for memory in model.memories]
-    # In the image one memory is a number, several are a list.
+    numbers = [module.numbers[memory] for memory in model.memories]
     memory = numbers if len(numbers) > 1 else numbers[0] if numbers else None
     tools = [[*_offering(module, offering), []] for offering in model.tools]
     if model.store is not None:
@@ -475,20 +453,8 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     return im.Model(module.names[model], connection, fields, module.computed.get(model), memory, tools, decorators)
 
 
-def _offering(
-    module: Module,
-    symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol | symbols.MemorySymbol,
-) -> list[Any]:
-    match symbol:
-        case symbols.ToolSymbol():
-            return ["tools", module.tools[symbol]]
-        case symbols.McpSymbol():
-            return ["mcp", module.servers[symbol]]
-        case symbols.HashMapSymbol():
-            return ["hashmaps", module.hashmaps[symbol]]
-        case symbols.MemorySymbol():
-            return ["memories", module.memories[symbol]]
-    return ["ledgers", module.ledgers[symbol]]
+def _offering(module: Module, symbol: symbols.Offering) -> list[Any]:
+    return [KINDS[type(symbol)].section, module.numbers[symbol]]
 
 
 def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
@@ -517,6 +483,21 @@ def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipelin
         decorators = [[name, arguments] for name, arguments in stage.decorators]
         stages.append([stage.name, input_type, type_(stage.effective), decorators, module.functions[stage]])
     return im.Pipeline(module.names[symbol], type_(symbol.input), type_(symbol.output), stages)
+
+
+# What becomes one entry for each declaration, by section; types get their numbers in this order. Tools are described before
+# bodies are generated.
+ENTRIES: dict[str, Callable[[Module, Any], im.Record]] = {
+    "mcp": server_entry,
+    "agents": agent_entry,
+    "models": model_entry,
+    "connections": lambda module, symbol: im.Connection(module.names[symbol], symbol.fields),
+    "hashmaps": hashmap_entry,
+    "ledgers": lambda module, symbol: im.Ledger(module.names[symbol]),
+    "memories": memory_entry,
+    "contexts": context_entry,
+    "pipelines": pipeline_entry,
+}
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:

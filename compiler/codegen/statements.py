@@ -106,7 +106,7 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
 def mock(g: Generator, node: ast.Mock) -> None:
     """Tell the host what stands in for the target from now on (O-8.15)."""
     if isinstance(node.target, (symbols.ToolSymbol, symbols.McpSymbol)):
-        g.emitter.emit(*g.module.tool_handle(node.target))
+        g.emitter.emit(*g.module.handle_of(node.target))
     else:
         name = AWAITED if isinstance(node.target, symbols.BuiltinSymbol) else g.module.names[node.target]
         g.emitter.emit("CONST", g.module.pool.string(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...vm.builtins import lookup
+from ...vm.memory_steps import EVICT, WORD_ARGUMENTS, WORD_STEPS
 from ..fields import FIELD_WORDS
 from ..symbols import BuiltinSymbol, ConstSymbol, Local, MemorySymbol, MemoryValue, VariantSymbol
 from ..syntax import ast
@@ -177,10 +178,6 @@ def _visit(r: Resolver, name: str, value: ast.Expr, words: Collection[str]) -> N
 
 WORD_OF_METHOD = {"remember": "tier", "recall": "from", "neighbors": "direction"}
 """Methods of memories with the argument that takes words."""
-WORD_STEPS = ("roles", "pin", "only", "redact", "on_failure", "on_conflict", "refresh", "on")
-WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
-
-
 CONSTRUCTORS = ("new", "from")
 LONGEST_CHAIN = 256  # links, as the parser has it
 
@@ -234,9 +231,9 @@ def memory_chain(r: Resolver, value: ast.Expr) -> None:
         if value.name.text == "context":
             _context(r, value)
         else:
-            for argument in value.arguments:
+            for place, argument in enumerate(value.arguments):
                 if value.name.text != "per" or argument.name is not None:  # the names of key parts name nothing
-                    _argument(r, argument, value.name.text)
+                    _argument(r, argument, value.name.text, place)
         value = value.receiver
     if isinstance(value, ast.Call):
         r.visit(value.callee)
@@ -256,11 +253,14 @@ def _context(r: Resolver, step: ast.MethodCall) -> None:
             r.visit(value)
 
 
-def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
-    takes_words = step in WORD_STEPS if argument.name is None else argument.name.text in WORD_ARGUMENTS
+def _argument(r: Resolver, argument: ast.Argument, step: str, place: int) -> None:
+    label = argument.name.text if argument.name is not None else ""
     value = argument.value
     items = value.items if isinstance(value, ast.ArrayExpr) else [value]
-    if step == "allow" and argument.name is not None and argument.name.text == "facts":
+    takes_words = label in WORD_ARGUMENTS if label else step in WORD_STEPS and (step, place) != ("on", 1)
+    if label == "every" and isinstance(value, ast.PathExpr) and is_bare(value):
+        takes_words = value.segments[0].text == EVICT  # any other name is one of a constant
+    if step == "allow" and label == "facts":
         for item in items:
             if not is_bare(item):  # the name of a slot, or a tier (M-10.35)
                 r.visit(item)

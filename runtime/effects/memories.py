@@ -11,9 +11,9 @@ from functools import partial
 from random import Random
 from time import monotonic, sleep
 
+from ...vm.builtins.memories import message_array
+from ...vm.interp.context_slots import CHANGING, is_slot_method, slot_method
 from ...vm.interp.effects import Effect
-from ...vm.interp.methods_models import message_array
-from ...vm.interp.methods_stores import CHANGING, is_slot_method, slot_method
 from ...vm.interp.tasks import Invoke
 from ...vm.panics import Panic
 from ...vm.values import Err, KeyedRef, Ok

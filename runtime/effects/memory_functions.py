@@ -4,7 +4,7 @@ M-6.40).
 
 from __future__ import annotations
 
-from ...vm.interp.methods_models import message_array
+from ...vm.builtins.memories import message_array
 from ...vm.interp.tasks import is_below
 from ...vm.panics import Panic
 from ...vm.values import Err, ErrorValue, Ok, check, display, from_json

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from ...vm.builtins.memories import message_array
 from ...vm.bytecode.image import memories_of
 from ...vm.interp.effects import ModelLife
-from ...vm.interp.methods_models import message_array
 from ...vm.panics import Panic
 from ...vm.values import UNSET, LedgerRef, Map, ModelRef
 from ..calls.call import answered, answered_with_schema

@@ -6,8 +6,8 @@ limit stops it where it stands. Must not know: what stages do, how tasks are sch
 
 from __future__ import annotations
 
+from ...vm.builtins.handles import fitting
 from ...vm.declaration_fields import DECORATORS
-from ...vm.interp.methods_models import fitting
 from ...vm.panics import Panic
 from ...vm.values import Err, ErrorValue, Map, Ok, Struct, share, typeof
 from ...vm.values.objects import EnumValue

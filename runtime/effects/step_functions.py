@@ -6,8 +6,8 @@ fuel of the session, and may ask nothing of the host (E4509). A summariser is no
 
 from __future__ import annotations
 
+from ...vm.builtins.memories import message_array
 from ...vm.interp.machine import Machine
-from ...vm.interp.methods_models import message_array
 from ...vm.interp.tasks import DONE
 from ...vm.panics import Panic
 from ...vm.values import Array, Closure, Observed, check, from_json, share

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from inspect import isawaitable
 
+from ...vm.builtins.memories import message_array
 from ...vm.interp.effects import Effect, ModelCall
-from ...vm.interp.methods_models import message_array
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Err, Ok, display
 from ..host import full_text, neutral_text

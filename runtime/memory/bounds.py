@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ...vm.bytecode.shape import BOUNDS, MADE, bound_problem
+from ...vm.memory_steps import BOUNDS, MADE, bound_problem
 from ...vm.panics import Panic
 from .entries import MAIN_BRANCH, InvalidValue, memory_key, wrong_bound
 

@@ -1,13 +1,13 @@
 """What a commit does to a log, computed before anything is written: seqs, pins, retention, cuts (M-4.2, M-4.4, M-4.6, M-4.10).
 
-Everything here is a function of the policy and a snapshot; the store then applies the outcome or refuses it as a whole. Must
-not know: which store, calls, locks.
+Everything here is a function of the policy and a snapshot; the store then applies the outcome or refuses it as a whole.
 """
 
 from __future__ import annotations
 
-from .entries import Entry, Turn, ViewState, count_with, units
+from .entries import Entry, Turn, ViewState, count_with
 from .log import Changed
+from .retention import Index, leaving
 from .stores.protocol import Batch, Head
 from .views import advanced, pins_message, source_of
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..records import Msg
-    from .entries import Unit
     from .log import StoredLog
     from .policy import Policy
 
@@ -121,7 +120,8 @@ class Change:
 
     def retain(self) -> None:
         """M-4.2, and M-9.5: what a summary still has to cover stays."""
-        self.gone = list(leaving(self.policy, self.log.length, self.log.head.tokens, self._unpinned(), self.new, self.covered()))
+        index = Index(self.log.head, self._unpinned(), self.new, self.covered())
+        self.gone = list(leaving(self.policy.retention, index))
 
     def _unpinned(self) -> Iterator[Entry]:
         yield from self.log.forward(pinned=False)
@@ -169,39 +169,5 @@ class Change:
         return list(moved.values())
 
 
-def leaving(
-    policy: Policy, length: int, tokens: int, unpinned: Iterable[Entry], new: Sequence[Entry], covered: int | None
-) -> Iterator[Entry]:
-    """Entries that leave, oldest first, by whole units, never the newest unit (M-4.2)."""
-    count, weight = length + len(new), tokens + _tokens(new)
-    over = (policy.retain is not None and count > policy.retain) or (
-        policy.retain_tokens is not None and weight > policy.retain_tokens
-    )
-    if not over:
-        return
-    most = policy.retain_low if policy.retain_low is not None else policy.retain
-    last = _newest_unit(new)
-    going = units(unpinned)
-    unit = next(going, None)
-    while unit is not None:
-        following = next(going, None)
-        fits = (most is None or count <= most) and (policy.retain_tokens is None or weight <= policy.retain_tokens)
-        newest = unit[-1].seq >= last if new else following is None
-        if fits or newest or (covered is not None and unit[-1].seq > covered):
-            return
-        count -= len(unit)
-        weight -= _tokens(unit)
-        yield from unit
-        unit = following
-
-
-def _newest_unit(new: Sequence[Entry]) -> int:
-    """The seq at which the newest unit begins: a commit brings it. (Without new entries it is the last one in the log.)"""
-    at = len(new) - 1
-    while at > 0 and new[at].message.role == "tool":
-        at -= 1
-    return new[at].seq if new else 0
-
-
-def _tokens(entries: Iterable[Entry] | Unit) -> int:
+def _tokens(entries: Iterable[Entry]) -> int:
     return sum(entry.tokens for entry in entries)

@@ -1,13 +1,10 @@
-"""Facts: remembered values beside the log of a key (M-10), and what a clock makes of their confidence (M-10.18 to M-10.20).
-
-Hands on `Fact`, its JSON form, `Decay`. Must not know: stores, recall, the machine.
-"""
+"""Facts: remembered values beside the log of a key (M-10), and what a clock makes of their confidence (M-10.18 to M-10.20)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from ...vm.bytecode.shape import OBSERVED_TOPICS
+from ...vm.memory_steps import OBSERVED_TOPICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..records import Call, Msg
+    from .policy import Decay
 
 
 EPHEMERAL, SESSION, PERSISTENT = TIERS = ("ephemeral", "session", "persistent")
@@ -177,26 +175,6 @@ def _is_times(times: Any) -> bool:
 def lowest(trusts: Sequence[str]) -> str:
     """The trust of what derives from all of these (M-10.21); what no source is known of counts as least."""
     return max(trusts, key=lambda trust: TRUST.index(trust) if trust in TRUST else len(TRUST) - 1)
-
-
-class Decay:
-    """The step `decay`: `rate` per `per` milliseconds, not below `floor`; below `archive_below` a fact is archived."""
-
-    __slots__ = ("rate", "per", "floor", "archive_below", "refresh_on")
-
-    def __init__(
-        self, *, rate: float, per: int, floor: float = 0.0, archive_below: float = 0.0, refresh_on: str = "Access"
-    ) -> None:
-        self.rate = rate
-        self.per = per
-        self.floor = floor
-        self.archive_below = archive_below
-        self.refresh_on = refresh_on
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Decay) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def confidence(fact: Fact, decay: Decay | None, now: int) -> float:

@@ -1,14 +1,26 @@
 """The memories an image declares (M-2.13), as declarations of the runtime.
 
-Functions of steps arrive as numbers; `functions` gives what calls them. Must not know: logs, calls, how a function is run.
+A policy is made from the rows of `vm/memory_steps`. Functions of steps arrive as numbers; `functions` gives what calls them.
 """
 
 from __future__ import annotations
 
 from ...vm.bytecode.image import log_of
-from ...vm.bytecode.shape import BOUNDS, EVENTS
+from ...vm.memory_steps import (
+    BOUNDS,
+    EVENTS,
+    FUNCTION,
+    FUNCTIONS,
+    REDACTOR,
+    RULE,
+    SOME,
+    SUMMARISERS,
+    SUMMARY,
+    SWITCH,
+    TABLE,
+)
 from .bounds import Bounds, key_names
-from .policy import Declaration, Policy
+from .policy import ROWS, Decay, Declaration, Policy, RecallPolicy, Rule, SummaryPolicy
 from .stores.operations import IN_PLACE
 
 TYPE_CHECKING = False
@@ -17,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.bytecode.image import Image, Memory
+    from ...vm.memory_steps import Argument
     from ..records import Msg
     from .entries import TokenCounter
     from .policy import Allow, FactAccess, Secrets
@@ -26,14 +39,6 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
     Computed = Callable[[int], Mapping[str, int | None]]
-
-OUTSIDE_THE_POLICY = (
-    "keys", "key_defaults", "was", "store", "allow_read", "allow_write", "allow_facts", "embed", "bounds", "made", "on",
-)  # fmt: skip
-GROUPS = ("recall_", "decay_")
-SUMMARISERS = ("model", "function", "host")
-FUNCTIONS = ("clip_with", "shape")
-
 
 def declarations(
     image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
@@ -186,50 +191,44 @@ def _policy(
     """What `said` says, the steps of the memory with the bounds of one run."""
     if not said:
         return Policy(retain=retain, counter=counter, secrets=secrets)
-    steps: dict[str, Any] = {name: value for name, value in said.items() if name not in OUTSIDE_THE_POLICY}
-    steps["retain"] = retain
-    if "redact" in steps:
-        steps["redact"] = [_redactor(word, functions) for word in steps["redact"]]
-    if "pin_when" in steps:
-        steps["pin_when"] = [functions("pin_when", number) for number in steps["pin_when"]]
-    for name in FUNCTIONS:
-        if name in steps:
-            steps[name] = functions(name, steps[name])
-    steps["only_summary"] = "only" in steps
-    steps.pop("only", None)
-    if "store" in memory.steps:
-        steps.setdefault("on_conflict", "Serial")
-    if "summary" in steps:
-        steps["summary"] = _summary(steps["summary"])
-    if "learn" in steps:
-        steps["learn"] = tuple(_rule(rule, functions) for rule in steps["learn"])
-    steps = {name: value for name, value in steps.items() if not name.startswith(GROUPS)}
-    if "recall" in said:
-        steps["recall"] = _group(said, "recall_")
-    if "decay_rate" in memory.steps:
-        steps["decay"] = _group(memory.steps, "decay_")
-    steps["counter"], steps["secrets"] = counter, secrets
-    steps["pins_in_view"] = memory.of is not None and ("pin_roles" in steps or "pin_when" in steps)
-    return Policy.of(steps)
+    groups: dict[str, dict[str, Any]] = {}
+    for path, row in ROWS.items():
+        group, _, name = path.rpartition(".")
+        if row.image in said:
+            groups.setdefault(group, {})[name] = VALUES.get(row.kind, _as_it_is)(row, said[row.image], functions)
+        elif row.stored is not None and "store" in said:
+            groups.setdefault(group, {})[name] = row.stored
+    fields = groups.pop("", {})
+    fields |= {group: RECORDS[group](**parts) for group, parts in groups.items()}
+    if fields.get("recall") is True:
+        fields["recall"] = RecallPolicy()
+    pins = memory.of is not None and ("pin_roles" in fields or "pin_when" in fields)
+    return Policy(**{**fields, "retain": retain, "counter": counter, "secrets": secrets, "pins_in_view": pins})
 
 
-def _group(steps: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in steps.items() if name.startswith(prefix)}
+RECORDS: dict[str, Callable[..., Any]] = {"recall": RecallPolicy, "decay": Decay}
 
 
-def _rule(said: dict[str, Any], functions: Functions) -> Any:
-    from .policy import Rule
-
-    made = {name: functions(f"learn_{name}", said[name]) for name in ("by", "when", "store")}
-    return Rule(name=said["name"], on=said["on"], **made)
+def _as_it_is(row: Argument, value: Any, functions: Functions) -> Any:
+    return value
 
 
-def _summary(said: dict[str, Any]) -> dict[str, Any]:
+def _table(row: Argument, value: Any, functions: Functions) -> Any:
+    return _summary(value, functions) if row.image == "summary" else tuple(_rule(rule, functions) for rule in value)
+
+
+def _summary(said: dict[str, Any], functions: Functions) -> SummaryPolicy:
     """Who summarises is (model, name), (host, name) or (function, place)."""
-    held = {name: value for name, value in said.items() if name not in (*SUMMARISERS, "from")}
-    held["whole"] = said.get("from") == "Buffer"
-    kind = next(kind for kind in SUMMARISERS if kind in said)
-    return {**held, "by": (kind, *said[kind]) if kind == "function" else (kind, said[kind])}
+    (kind,) = [kind for kind in SUMMARISERS if kind in said]
+    by = (kind, *said[kind]) if kind == "function" else (kind, said[kind])
+    rows = [row for row in SUMMARY.values() if row.field is not None and row.image in said]
+    parts = {str(row.field): VALUES.get(row.kind, _as_it_is)(row, said[row.image], functions) for row in rows}
+    return SummaryPolicy(by=by, **parts)
+
+
+def _rule(said: dict[str, Any], functions: Functions) -> Rule:
+    parts = {name: functions(f"learn_{name}", said[name]) for name, row in RULE.items() if row.kind == FUNCTION}
+    return Rule(name=said["name"], on=said["on"], **parts)
 
 
 def _redactor(word: str | list[int], functions: Functions) -> Any:
@@ -238,3 +237,14 @@ def _redactor(word: str | list[int], functions: Functions) -> Any:
     from .redaction import pii
 
     return pii  # the verifier knows no other word
+
+
+# By the kind of a row, what the policy has of the value in an image where that is another one.
+VALUES: dict[str, Callable[[Argument, Any, Functions], Any]] = {
+    FUNCTION: lambda row, value, functions: functions(row.image, value),
+    FUNCTIONS: lambda row, value, functions: tuple(functions(row.image, place) for place in value),
+    REDACTOR: lambda row, value, functions: tuple(_redactor(word, functions) for word in value),
+    SOME: lambda row, value, functions: frozenset(word.lower() for word in value),
+    SWITCH: lambda row, value, functions: True,
+    TABLE: _table,
+}

@@ -409,7 +409,7 @@ class Memory(MemoryReader):
         self._known: Sequence[str] = () if secrets is None else secrets.known
         plain = self.policy.stores_plainly and not views and listener is None
         if plain and isinstance(self.store, VolatileStore):
-            self._log = self.store.log(self.key, self.policy.retain)
+            self._log = self.store.log(self.key, self.policy.retention.fifo)
 
     def listen(self, listener: Listener | None) -> None:
         """From now on; what is only noted down tells nobody, so the fast lane is left."""

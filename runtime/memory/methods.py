@@ -5,7 +5,7 @@ Each function has the memory first, then the checked arguments. Must not know: t
 
 from __future__ import annotations
 
-from ...vm.interp.methods_models import message_array
+from ...vm.builtins.memories import message_array
 from ...vm.panics import Panic
 from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ...vm.values.metering import FEW, paced, works_on

@@ -1,20 +1,23 @@
-"""What the steps of a declaration say, as data (M-2.3, M-4): the record the compiler fills and views and commits read.
+"""What the steps of a declaration say, as the record that views and commits read (M-2.3, M-4), and the declaration itself.
 
-A policy never changes. Closures arrive as plain callables. `Policy.of` takes the `steps` of an image. Must not know: logs.
+The fields of a policy and their defaults are those of the rows of `vm/memory_steps`. A policy never changes.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 
+from ...vm.memory_steps import LOWS, SUMMARY, rows
 from ...vm.panics import Panic
-from .facts import TIERS, Decay
+from .facts import TIERS
+from .retention import RETAINING, Retention
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any, ClassVar, Protocol
 
+    from ...vm.memory_steps import Argument
     from ..records import Msg
     from .bounds import Bounds
     from .entries import TokenCounter
@@ -28,128 +31,150 @@ if TYPE_CHECKING:
         def clean(self, text: str) -> str: ...
 
 
-HALF_LIFE = 30 * 86_400_000
-COMPUTED = ("shows_all", "only_window", "stores_plainly", "has_state", "shown")
-SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
-SUMMARY_TEXT = "[summary] {}"
+# ----------------------------------------------------------------
+# Records whose fields are rows.
+
+ROWS: dict[str, Argument] = {row.field: row for row in rows() if row.field is not None}
+SHOWING = {path: row.default for path, row in ROWS.items() if row.shows}
+STORING = {path: row.default for path, row in ROWS.items() if row.stores and not row.fifo}
+GROUPS = dict.fromkeys(path.partition(".")[0] for path in ROWS if "." in path)
 
 
-class Policy:
-    """Defaults are those of `Memory::new()`.
+def parts_of(group: str) -> dict[str, Any]:
+    """The defaults of the rows of one group, by their names in it."""
+    return {path.rpartition(".")[2]: row.default for path, row in ROWS.items() if path.rpartition(".")[0] == group}
 
-    retain, retain_low, retain_tokens: M-4.2. tools: M-4.3. redact: functions applied in order (M-4.4). roles: shown roles in
-    lower case, None for all. pin_roles, pin_when: M-4.6. prune: similarity or None. clip, clip_with: M-4.8. window,
-    window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. view_with: the place of its function (M-4.30).
-    refresh: M-5.31. on_failure, on_conflict: M-4.14, M-4.15.
-    ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
-    recall: `RecallPolicy` or None. learn: rules (M-10.22). pins_in_view: pin_roles and pin_when are those of a derived view,
-    which pins nothing in the log (M-9.11). inner: of a view of a view, name and policy of the one it is of (M-9.15).
-    only_summary: M-9.17. secrets: what the filter of G-10.3 knows, which is in no log.
+
+class StepRecord:
+    """A record of the arguments of steps; `DEFAULTS` are its fields."""
+
+    __slots__ = ()
+    DEFAULTS: ClassVar[dict[str, Any]]
+
+    def __init__(self, **fields: Any) -> None:
+        if not fields.keys() <= self.DEFAULTS.keys():
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(fields.keys() - self.DEFAULTS.keys())}")
+        for name, value in {**self.DEFAULTS, **fields}.items():
+            setattr(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(getattr(self, name) == getattr(other, name) for name in self.DEFAULTS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class RecallPolicy(StepRecord):
+    """The step `recall` (M-10.15). `tiers` in lower case, None for all; `half_life` in milliseconds."""
+
+    DEFAULTS = parts_of("recall")
+    __slots__ = tuple(DEFAULTS)
+    k: int
+    tiers: Collection[str] | None
+    min_confidence: float
+    inject: str
+    half_life: int
+
+
+class Decay(StepRecord):
+    """The step `decay` (M-10.18): `rate` per `per` milliseconds, not below `floor`; below `archive_below` a fact is archived."""
+
+    DEFAULTS = parts_of("decay")
+    __slots__ = tuple(DEFAULTS)
+    rate: float
+    per: int
+    floor: float
+    archive_below: float
+    refresh_on: str
+
+
+class SummaryPolicy(StepRecord):
+    """The step `summary` (M-9.1). `every_turns` or `every_ms` or neither, which is `Evict`. `by` names who summarises. `text`:
+    what is shown, with one `{}` (M-9.22). `whole`: the summariser is given all that the view shows (M-9.21)."""
+
+    DEFAULTS = {"by": (), **{row.field: row.default for row in SUMMARY.values() if row.field is not None}}
+    __slots__ = tuple(DEFAULTS)
+    every_turns: int | None
+    every_ms: int | None
+    inject: str
+    role: str
+    max_tokens: int | None
+    prompt: str
+    by: tuple[Any, ...]
+    text: str
+    whole: bool
+
+    def shown(self, summary: str) -> str:
+        """The text with the stored summary in its place."""
+        before, _, after = self.text.partition("{}")
+        return f"{before}{summary}{after}"
+
+    @property
+    def on_evict(self) -> bool:
+        return self.every_turns is None and self.every_ms is None
+
+
+# ----------------------------------------------------------------
+# The policy of a memory or view.
+
+
+class Policy(StepRecord):
+    """What all steps of one memory or view say; without any it is that of `Memory::new()`.
+
+    The rows say what the fields mean. `roles` and `pin_roles` are in lower case; `redact` and `pin_when` are applied in order;
+    `view_with` is the place of its function. Beside them: `counter`, a host's TokenCounter. `pins_in_view`: `pin_roles`
+    and `pin_when` are those of a derived view, which pins nothing in the log (M-9.11). `inner`: of a view of a view, name and
+    policy of the one it is of (M-9.15). `secrets`: what the filter of G-10.3 knows, which is in no log.
+
+    Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: a plain
+    window is its only view step. `stores_plainly`: a direct append is only put at the end and cut at the front. `retention`: the
+    bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary. `shown`: older
+    texts as they go to a model (`older_text`).
     """
 
-    __slots__ = (
-        "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
-        "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "decay", "recall", "learn", "pins_in_view", "inner", "only_summary", "view_with", "refresh",
-        "secrets", "shows_all", "only_window", "stores_plainly", "has_state", "shown",
-    )  # fmt: skip
+    DEFAULTS = {**parts_of(""), **GROUPS, "counter": None, "pins_in_view": False, "inner": None, "secrets": None}
+    __slots__ = (*DEFAULTS, "shows_all", "only_window", "stores_plainly", "retention", "has_state", "shown")
+    retain: int | None
+    retain_low: int | None
+    retain_tokens: int | None
+    tools: bool
+    redact: tuple[Callable[[str], str], ...]
+    roles: frozenset[str] | None
+    pin_roles: frozenset[str]
+    pin_when: tuple[Callable[[Msg], bool], ...]
+    only_summary: bool
+    prune: float | None
+    clip: int | None
+    clip_with: Callable[[str], str] | None
+    window: int | None
+    window_low: int | None
+    window_turns: int | None
+    tokens: int | None
+    on_failure: str
+    on_conflict: str
+    shape: Callable[[list[Msg]], list[Msg]] | None
+    refresh: bool
+    weight: int
+    ttl: int | None
+    recall: RecallPolicy | None
+    decay: Decay | None
+    view_with: Sequence[int] | None
+    summary: SummaryPolicy | None
+    learn: tuple[Rule, ...]
+    counter: TokenCounter | None
+    pins_in_view: bool
+    inner: tuple[str, Policy] | None
+    secrets: Secrets | None
 
-    def __init__(
-        self,
-        *,
-        retain: int | None = None,
-        retain_low: int | None = None,
-        retain_tokens: int | None = None,
-        tools: bool = False,
-        redact: tuple[Callable[[str], str], ...] = (),
-        roles: frozenset[str] | None = None,
-        pin_roles: frozenset[str] = frozenset(),
-        pin_when: tuple[Callable[[Msg], bool], ...] = (),
-        prune: float | None = None,
-        clip: int | None = None,
-        clip_with: Callable[[str], str] | None = None,
-        window: int | None = None,
-        window_low: int | None = None,
-        window_turns: int | None = None,
-        tokens: int | None = None,
-        shape: Callable[[list[Msg]], list[Msg]] | None = None,
-        on_failure: str = "Discard",
-        on_conflict: str = "Append",
-        ttl: int | None = None,
-        summary: SummaryPolicy | None = None,
-        weight: int = 1,
-        counter: TokenCounter | None = None,
-        decay: Decay | None = None,
-        recall: RecallPolicy | None = None,
-        learn: tuple[Rule, ...] = (),
-        pins_in_view: bool = False,
-        inner: tuple[str, Policy] | None = None,
-        only_summary: bool = False,
-        view_with: Sequence[int] | None = None,
-        refresh: str | bool = False,
-        secrets: Secrets | None = None,
-    ) -> None:
-        self.retain = retain
-        self.retain_low = retain_low
-        self.retain_tokens = retain_tokens
-        self.tools = tools
-        self.redact = redact
-        self.roles = roles
-        self.pin_roles = pin_roles
-        self.pin_when = pin_when
-        self.prune = prune
-        self.clip = clip
-        self.clip_with = clip_with
-        self.window = window
-        self.window_low = window_low
-        self.window_turns = window_turns
-        self.tokens = tokens
-        self.shape = shape
-        self.on_failure = on_failure
-        self.on_conflict = on_conflict
-        self.ttl = ttl
-        self.summary = summary
-        self.weight = weight
-        self.counter = counter
-        self.decay = decay
-        self.recall = recall
-        self.learn = learn
-        self.pins_in_view = pins_in_view
-        self.inner = inner
-        self.only_summary = only_summary
-        self.view_with = view_with
-        self.refresh = bool(refresh)
-        self.secrets = secrets
-        shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall, view_with)
-        self.shows_all = all(step is None for step in shown) and not (only_summary or self.refresh)
-        """No view step: the view is the log, in all requests of a run (M-3.3)."""
-        others = (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall)
-        self.only_window = all(step is None for step in others) and not (pins_in_view or only_summary)
-        """At most one view step, a plain window."""
-        kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
-        self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when or learn)
-        """A direct append is only put at the end and cut at the front."""
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        showing = [name for name, value in fields.items() if name in SHOWING and value != SHOWING[name]]
+        storing = [name for name, value in fields.items() if name in STORING and value != STORING[name]]
+        self.shows_all = not showing
+        self.only_window = showing in ([], ["window"]) and not self.pins_in_view
+        self.stores_plainly = not storing and self.counter is None
+        self.retention = Retention({name: fields.get(name) for name in RETAINING})
         self.shown: dict[Any, Any] = {}
-        """Older texts as they go to a model (`older_text`)."""
         self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
-        """Whether what it shows depends on a stored cut or summary, its own or that of a view it is of."""
-
-    @staticmethod
-    def of(steps: Mapping[str, Any]) -> Policy:
-        """From data: the names of this record; roles and pins as lists of words, `summary` as a map."""
-        given = dict(steps)
-        if given.get("roles") is not None:
-            given["roles"] = frozenset(word.lower() for word in given["roles"])
-        given["pin_roles"] = frozenset(word.lower() for word in given.get("pin_roles", ()))
-        for name in ("redact", "pin_when"):
-            given[name] = tuple(given.get(name, ()))
-        if isinstance(given.get("summary"), dict):
-            given["summary"] = SummaryPolicy(**given["summary"])
-        if isinstance(given.get("recall"), dict):
-            given["recall"] = RecallPolicy(**given["recall"])
-        if isinstance(given.get("decay"), dict):
-            given["decay"] = Decay(**given["decay"])
-        return Policy(**given)
 
     @property
     def redactors(self) -> tuple[Callable[[str], str], ...]:
@@ -166,21 +191,15 @@ class Policy:
 
     def limits(self) -> dict[str, int | float | None]:
         """Every bound that steps set, by the names of `stats()` (M-6.15); None for one that none sets."""
-        summary, recall = self.summary or SummaryPolicy(), self.recall
-        return {
-            "retain": self.retain, "retain_low": self.retain_low, "retain_tokens": self.retain_tokens,
-            "window": self.window, "window_low": self.window_low, "window_turns": self.window_turns, "token_limit": self.tokens,
-            "prune": self.prune, "clip": self.clip, "ttl": self.ttl,
-            "summary_every_turns": summary.every_turns, "summary_every_ms": summary.every_ms,
-            "summary_max_tokens": summary.max_tokens, "recall_k": None if recall is None else recall.k,
-            "recall_min_confidence": None if recall is None else recall.min_confidence,
-        }  # fmt: skip
+        paths = [*((name, row) for name, row in ROWS.items()), *((f"summary.{row.field}", row) for row in SUMMARY.values())]
+        found = {row.stat: self._at(path) for path, row in paths if row.stat is not None}
+        return {name: found[place, name] for place, name in sorted(found)}
 
-    def __eq__(self, other: object) -> bool:
-        names = [name for name in self.__slots__ if name not in ("secrets", "shown")]
-        return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in names)
-
-    __hash__ = None  # type: ignore[assignment]
+    def _at(self, path: str) -> Any:
+        """The value of a field, or of one of a group; None where the group is absent."""
+        group, _, name = path.rpartition(".")
+        held = getattr(self, group) if group else self
+        return None if held is None else getattr(held, name)
 
     @property
     def chain(self) -> list[Policy]:
@@ -193,78 +212,7 @@ class Policy:
         return [] if self.inner is None else [self.inner[0], *self.inner[1].inner_names]
 
     def replaced(self, **fields: Any) -> Policy:
-        names = [name for name in self.__slots__ if name not in COMPUTED]
-        return Policy(**{name: getattr(self, name) for name in names} | fields)
-
-
-class RecallPolicy:
-    """M-10.15. `tiers` in lower case, None for all; `half_life` in milliseconds."""
-
-    __slots__ = ("k", "tiers", "min_confidence", "inject", "half_life")
-
-    def __init__(
-        self,
-        *,
-        k: int = 10,
-        tiers: Sequence[str] | None = None,
-        min_confidence: float = 0.0,
-        inject: str = "Suffix",
-        half_life: int = HALF_LIFE,
-    ) -> None:
-        self.k = k
-        self.tiers = None if tiers is None else [tier.lower() for tier in tiers]
-        self.min_confidence = min_confidence
-        self.inject = inject
-        self.half_life = half_life
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RecallPolicy) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class SummaryPolicy:
-    """M-9.1. `every_turns` or `every_ms` or neither, which is `Evict`. `by` names who summarises. `text`: what is shown, with one
-    `{}` (M-9.22). `whole`: it is given all that the view shows (M-9.21)."""
-
-    __slots__ = ("every_turns", "every_ms", "inject", "role", "max_tokens", "prompt", "by", "text", "whole")
-
-    def __init__(
-        self,
-        *,
-        every_turns: int | None = None,
-        every_ms: int | None = None,
-        inject: str = "Prefix",
-        role: str = "system",
-        max_tokens: int | None = None,
-        prompt: str = SUMMARY_PROMPT,
-        by: tuple[Any, ...] = (),
-        text: str = SUMMARY_TEXT,
-        whole: bool = False,
-    ) -> None:
-        self.every_turns = every_turns
-        self.every_ms = every_ms
-        self.inject = inject
-        self.role = role
-        self.max_tokens = max_tokens
-        self.prompt = prompt
-        self.by = by
-        self.text = text
-        self.whole = whole
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SummaryPolicy) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def shown(self, summary: str) -> str:
-        """The text with the stored summary in its place."""
-        before, _, after = self.text.partition("{}")
-        return f"{before}{summary}{after}"
-
-    @property
-    def on_evict(self) -> bool:
-        return self.every_turns is None and self.every_ms is None
+        return Policy(**{name: getattr(self, name) for name in self.DEFAULTS} | fields)
 
 
 # ----------------------------------------------------------------
@@ -395,7 +343,7 @@ LARGEST = 2000
 def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, int] | None:
     """The tightest bound in messages, and how many are left when it is exceeded; None without a bound. One by tokens moves with
     every turn too, at a number of messages that nobody knows: (0, 0); and so does what a function gives."""
-    if "view_with" in steps or "tokens" in steps or "retain_tokens" in steps:
+    if "view_with" in steps or "tokens" in steps or any(name in steps for name in RETAINING if name not in LOWS):
         return 0, 0
     turns = steps.get("window_turns")
     bounds = [(max_messages, steps.get("retain_low")), (steps.get("window"), steps.get("window_low"))]

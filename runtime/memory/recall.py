@@ -11,10 +11,10 @@ from heapq import heappop, heappush, heappushpop
 from itertools import accumulate
 from math import log
 
+from ...vm.memory_steps import HALF_LIFE
 from ...vm.values.metering import FEW, look, paced, works_on
 from .fact_index import FactIndex, entities, folded, relation_of, slots_in, trigrams
 from .facts import MESSAGE, PERSISTENT, Fact, archived, confidence
-from .policy import HALF_LIFE
 from .terms import terms
 
 TYPE_CHECKING = False
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .entries import Entry
-    from .facts import Decay
     from .memory import MemoryReader
+    from .policy import Decay
 
     Worth = tuple[float, float, int]
     """The most r_l, not cut at 1, of the shortest fact there is; what the rest of the relevance leaves of 1; how often a token is

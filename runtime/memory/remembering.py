@@ -6,7 +6,8 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 
 from __future__ import annotations
 
-from ...vm.bytecode.shape import OBSERVED_PREFIX as PREFIX
+from ...vm.memory_steps import HALF_LIFE
+from ...vm.memory_steps import OBSERVED_PREFIX as PREFIX
 from ...vm.panics import Panic
 from ...vm.values.metering import works_on
 from .embedding import floats_of
@@ -32,14 +33,14 @@ from .facts import (
     surplus,
     touched_elements,
 )
-from .policy import HALF_LIFE, Group, Lesson, Rule
+from .policy import Group, Lesson, Rule
 from .recall import DIRECTIONS, Found, neighbors, rank, related
 from .terms import terms
 from .views import Recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from .entries import Entry
@@ -129,7 +130,7 @@ class Facts:
         self,
         query: str,
         k: int,
-        tiers: Sequence[str] | None = None,
+        tiers: Collection[str] | None = None,
         min_confidence: float = 0.0,
         archived: bool = False,
         touch: bool = True,

@@ -1,14 +1,14 @@
 """Rolling summaries (M-9.1 to M-9.10): when a fold is due, what it covers, and what storing it does.
 
 A fold runs between a commit and the return of its call, never while reading. The summariser is handed in and may wait; a failure
-changes nothing and is tried again after the next commit. Must not know: models, who reports failures.
+changes nothing and is tried again after the next commit.
 """
 
 from __future__ import annotations
 
-from .changes import leaving
 from .entries import Entry, MemoryFailure, ViewState, count_text, longest_prefix, units
 from .log import StoredLog
+from .retention import Index, leaving
 from .stages import of_roles
 from .stores.operations import IN_PLACE
 from .stores.protocol import Batch, Head
@@ -109,7 +109,7 @@ def _outside(
         shown = view_of(each, source_of(each, at, log, states), at).entries
         first = max(first, next((entry.seq for entry in shown if not entry.pinned), log.head.next))
     inside = {entry.seq for entry in shown}
-    going = leaving(own, log.length, log.head.tokens, log.forward(pinned=False), [], None)
+    going = leaving(own.retention, Index(log.head, log.forward(pinned=False)))
     last = max((entry.seq for entry in going), default=-1)
     outside = [unit for unit in uncovered if (unit[0].seq < first and unit[0].seq not in inside) or unit[0].seq <= last]
     return shown, outside
@@ -160,7 +160,7 @@ def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
 def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
     states = {**memory.store.views(memory.key), folded.name: folded}
     upto = [(states.get(name) or ViewState(name)).upto for name, policy in memory.views.items() if policy.summary is not None]
-    return list(leaving(memory.policy, log.length, log.head.tokens, log.forward(pinned=False), [], min(upto)))
+    return list(leaving(memory.policy.retention, Index(log.head, log.forward(pinned=False), covered=min(upto))))
 
 
 async def refresh(memory: Memory, view: str, summarise: Summarise, operations: Operations = IN_PLACE) -> str | None:

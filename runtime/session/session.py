@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ...vm.bytecode.shape import TOOL_METHODS
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
 from ...vm.interp.tasks import DONE
+from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
 from ...vm.schema import STORE_METHODS, store_name
 from ...vm.values import Closure, EnumValue, Err, Map, Struct, display, from_json, get_error_member

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from ...vm.interp.methods_models import ROLES
+from ...vm.builtins.memories import ROLES
 from ...vm.snapshot import machine as stores
 from ...vm.snapshot.envelope import misshapen
 from ...vm.snapshot.machine import Held, own_part, read, written

@@ -5,8 +5,8 @@ What a model remembers has its trust. Hands on `memory_offers`. Must not know: h
 
 from __future__ import annotations
 
-from ...vm.bytecode.shape import TOOL_METHODS
-from ...vm.interp.methods_stores import finish_call
+from ...vm.builtins.hashmaps import finish_call
+from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
 from ...vm.schema import arguments_form, store_name, tool_name
 from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, Some, display, from_json, key_of

@@ -19,6 +19,8 @@ enum E { A, B(Int), C(Int, String), D { n: Int } }
 hashmap prices: HashMap<String, Int> = HashMap::new();
 ledger facts: Ledger = Ledger::new();
 pipeline Steps { stage only(n: Int) -> Int { n } }
+agent Helper { connector: helper }
+tool Clock { description: "tells the time", @describe("the hour") pub fn hour(self) -> Int { 1 } }
 pub fn same(x: Any) -> Any { x }
 pub fn kind(x: Any) -> String { typeof(x) }
 pub fn int(x: Int) -> Int { x }
@@ -79,6 +81,7 @@ def test_what_goes_in_behind_any_comes_out(value: Any) -> None:
         ({}, "Map"), (Struct("Point", x=1, y=2), "Point"), (Enum("E", "A"), "E"), (Ok(1), "Result"),
         (ErrorValue("JsonError", None, "m"), "JsonError"), (Handle("HashMap", "prices"), "HashMap"),
         (Handle("Ledger", "facts"), "Ledger"), (Handle("PipelineRef", "Steps"), "PipelineRef"),
+        (Handle("AgentRef", "Helper"), "AgentRef"), (Handle("ToolRef", "Clock"), "ToolRef"),
     ],
 )  # fmt: skip
 def test_kinds(session: Any, value: Any, kind: str) -> None:

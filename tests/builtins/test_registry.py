@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 from concerto.vm.builtins import ASSOCIATED, FUNCTIONS, KIND_OF, METHODS, REQUIRED, Row, lookup, method_names
-from concerto.vm.builtins.registry import enter, method, prelude
+from concerto.vm.builtins.registry import HIDDEN, enter, method, prelude
 from concerto.vm.builtins.signatures import parse_signature, parse_type, tokens
 from concerto.vm.values import NONE, Array, Map, Ok, Prompt, RangeValue, Some
 
@@ -29,7 +29,7 @@ def test_a_row_is_whole(row: Row) -> None:
     assert row.doc.endswith(".") and "\n" not in row.doc
     assert row.clause[:2] in ("L-", "O-", "M-")
     assert row.signature.name == row.name
-    assert (row.body is not None) == (row.kind == "python")
+    assert (row.body is not None) == (row.kind in ("python", "handle"))
     assert bool(row.source) == (row.kind == "prelude")
     optional = [p.optional for p in row.parameters]
     assert optional == sorted(optional), "defaults come last (L-3.8.1)"
@@ -51,10 +51,15 @@ def test_type_parameters_are_declared(row: Row) -> None:
     assert used <= declared and set(row.type_parameters) <= used
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.body], ids=lambda row: repr(row))
+@pytest.mark.parametrize("row", [*(row for row in ROWS if row.body), *HIDDEN.values()], ids=lambda row: repr(row))
 def test_a_body_takes_the_receiver_and_every_parameter(row: Row) -> None:
-    receiver = 1 if row.receiver and (row.receiver, row.name) not in ASSOCIATED else 0
-    assert len(inspect.signature(row.body).parameters) == receiver + len(row.parameters)
+    expected = len(row.parameters)
+    if row.kind == "handle":
+        expected = 5 if row.by_site else 3 + expected + (row.special == "schema")
+    elif row.receiver and (row.receiver, row.name) not in ASSOCIATED:
+        expected += 1
+    parameters = inspect.signature(row.body).parameters.values()
+    assert len(parameters) == expected and {p.kind for p in parameters} <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
 
 
 def test_signatures_are_parsed() -> None:

@@ -8,7 +8,8 @@ from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.encoding import encode_instructions, encode_lines
 from concerto.vm.bytecode.opcodes import OPCODES
-from concerto.vm.bytecode.shape import HEADS, ON_CONFLICT, ROLES
+from concerto.vm.bytecode.shape import HEADS
+from concerto.vm.memory_steps import ON_CONFLICT, ROLES
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 

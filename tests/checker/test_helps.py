@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.compiler.checker.memory_steps import EXAMPLES
 from concerto.compiler.hints import names
 from concerto.vm.builtins import METHODS
+from concerto.vm.memory_steps import STEPS
 
 MODEL = "model M { provider: offline } fn main() "
 SCHEMA = "schema S { a: Int } " + MODEL
@@ -202,11 +202,11 @@ def test_methods_of_other_memories(elsewhere: str, here: str, snippet: Any) -> N
     assert helps == [f"use `{here}()`"]
 
 
-@pytest.mark.parametrize("step", sorted(EXAMPLES))
+@pytest.mark.parametrize("step", sorted(name for name, step in STEPS.items() if step.example))
 def test_a_step_without_arguments_is_shown_with_some_that_it_takes(step: str, snippet: Any) -> None:
     found = [d for d in snippet(f"memory log: Memory = Memory::new().{step}(); fn main() {{}}").diagnostics if d.code == "E2006"]
-    assert [d.help for d in found] == [EXAMPLES[step]]
-    for example in EXAMPLES[step].split(", ."):
+    assert [d.help for d in found] == [STEPS[step].example]
+    for example in STEPS[step].example.split(", ."):
         chain = f"Memory::new().{example.removeprefix('.')}"
         declared = f"memory log: Memory = {chain}; model M {{ provider: offline }} fn main() {{}}"
         assert not {d.code for d in snippet(declared).diagnostics} & {"E2006", "E4004", "E4502", "E1001"}, example

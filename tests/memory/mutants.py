@@ -25,13 +25,14 @@ from concerto.runtime.memory import (
     recall,
     redaction,
     remembering,
+    retention,
     stages,
     summaries,
     turns,
     views,
 )
 from concerto.runtime.memory.stores import sql, sqlite, volatile
-from concerto.vm.interp import methods_stores
+from concerto.vm.interp import context_slots
 from concerto.vm.values import handles
 
 from . import finding
@@ -65,11 +66,15 @@ MUTANTS = {
         "tool units sent where no tools are offered": Mutant(
             views, "if tools_offered or not any(message.calls for message in middle)", "if True", finding.rendering
         ),
-        "retain by message": Mutant(changes, "going = units(unpinned)", "going = iter([[entry] for entry in unpinned])", LOG),
+        "retain by message": Mutant(
+            retention, "self._units = units(unpinned)", "self._units = iter([[entry] for entry in unpinned])", LOG
+        ),
     },
     "M-12.2": {
-        "evict newest": Mutant(changes, "going = units(unpinned)", "going = iter(list(units(unpinned))[::-1])", LOG),
-        "`>=` for `>`": Mutant(changes, "count > policy.retain)", "count >= policy.retain)", LOG),
+        "evict newest": Mutant(
+            retention, "self._units = units(unpinned)", "self._units = iter(list(units(unpinned))[::-1])", LOG
+        ),
+        "`>=` for `>`": Mutant(retention, "log.messages > most", "log.messages >= most", LOG),
         "`last(-1)` = all": Mutant(
             memory, "if n <= 0:\n            return []", "if n <= 0:\n            return self.messages()", LOG
         ),
@@ -78,7 +83,9 @@ MUTANTS = {
         "summary not counted": Mutant(
             views, "return fixed + _tokens_of_texts(texts)", "return fixed", finding.budgets
         ),
-        "newest unit evicted": Mutant(changes, "newest = unit[-1].seq >= last if new", "newest = False if new", LOG),
+        "newest unit evicted": Mutant(
+            retention, "newest = unit[-1].seq >= self._newest if self._newest", "newest = False if self._newest", LOG
+        ),
         "arguments not counted": Mutant(
             entries, "held += text_bytes(call.name)", "held += 0 * text_bytes(call.name)", finding.counting
         ),
@@ -404,7 +411,7 @@ MUTANTS = {
         ),
     },
     "M-12.29": {
-        "defaults left out": Mutant(methods_stores, "return functions.get(", "return None and functions.get(", finding.evolution),
+        "defaults left out": Mutant(context_slots, "return functions.get(", "return None and functions.get(", finding.evolution),
         "older name not looked for": Mutant(
             remembering, "older = None if before is None else", "older = None if True else", finding.evolution
         ),

@@ -5,9 +5,9 @@ import json
 import pytest
 from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.fact_index import FactIndex
-from concerto.runtime.memory.facts import Decay, Fact, archived, confidence
+from concerto.runtime.memory.facts import Fact, archived, confidence
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.policy import Decay, Policy
 from concerto.runtime.memory.recall import rank
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.sqlite import SqliteStore

@@ -12,7 +12,7 @@ from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg, ProviderState
-from concerto.vm.interp.methods_models import message_array
+from concerto.vm.builtins.memories import message_array
 from concerto.vm.values import display, to_json
 
 SAID = {"role": "assistant", "content": "", "tool_calls": [], "reasoning_content": "thought of MARKER-71 \"ü\\"}

@@ -12,9 +12,9 @@ import sys
 from unittest.mock import patch
 
 from concerto.runtime.memory import fact_index, recall
-from concerto.runtime.memory.facts import Decay, Fact
+from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import FactAccess, Policy, RecallPolicy
+from concerto.runtime.memory.policy import Decay, FactAccess, Policy, RecallPolicy
 from concerto.runtime.memory.remembering import Facts, Recalling
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore

@@ -7,9 +7,9 @@ from unittest.mock import patch
 import pytest
 from concerto.runtime.memory import fact_index, recall
 from concerto.runtime.memory.fact_index import Bands, bits_of, slots_in
-from concerto.runtime.memory.facts import Decay, Fact
+from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.policy import Decay, Policy
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore

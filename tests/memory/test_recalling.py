@@ -3,9 +3,9 @@
 import pytest
 from concerto.runtime.memory import fact_index, facts, recall, remembering
 from concerto.runtime.memory.fact_index import FactIndex, folded
-from concerto.runtime.memory.facts import Decay, Fact
+from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.policy import Decay, Policy
 from concerto.runtime.memory.recall import rank
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.volatile import VolatileStore

@@ -100,9 +100,9 @@ def test_more_is_added_to_what_was_kept(folder: Path) -> None:
         session.host.args = arguments
         session.program.kept = kept = CodeCache(str(folder)).of(session.program)
         run_offline(session)
-        before = session.program.translation.found
+        before = session.program.translation.saved
         kept.save()
-        parts.append((before, session.program.translation.found))
+        parts.append((before, session.program.translation.saved))
     (nothing, few), (again, more), (most, same) = parts
     assert nothing == 0 < few == again < more == most == same
 

@@ -158,14 +158,14 @@ def test_a_panic_has_the_position_and_the_frames_of_the_program(name: str) -> No
 def test_frames_of_translated_code_are_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     """The call of a function that emits leaves translated code from two frames at once (V-7.3)."""
     rebuilt: list[int] = []
-    real = translated.Tier.rebuild
+    real = translated.Tier.rebuild_frames
 
     def counting(self: translated.Tier, task: object, traceback: object, failed: bool = False) -> None:
         before = len(task.frames)  # type: ignore[attr-defined]
         real(self, task, traceback, failed)  # type: ignore[arg-type]
         rebuilt.append(len(task.frames) - before)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(translated.Tier, "rebuild", counting)
+    monkeypatch.setattr(translated.Tier, "rebuild_frames", counting)
     observed(SUSPENDS, "both")
     assert max(rebuilt) == 1  # `around` below, `each` as the frame that runs
 

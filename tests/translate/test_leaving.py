@@ -20,20 +20,20 @@ fn main() {}
 def left(function: str, rounds: int) -> tuple[int, str]:
     """How often a call left translated code, and what it did last."""
     counted = 0
-    usual = tiers.Tier.left
+    usual = tiers.Tier.count_deoptimisation
 
     def counting(self: tiers.Tier, unit: object) -> None:
         nonlocal counted
         counted += 1
         usual(self, unit)  # type: ignore[arg-type]
 
-    tiers.Tier.left = counting  # type: ignore[method-assign]
+    tiers.Tier.count_deoptimisation = counting  # type: ignore[method-assign]
     try:
         with concerto.compile(SOURCE).session() as session:
             session.call(function, rounds)
             return counted, session.call("last")
     finally:
-        tiers.Tier.left = usual  # type: ignore[method-assign]
+        tiers.Tier.count_deoptimisation = usual  # type: ignore[method-assign]
 
 
 def test_what_leaves_each_time_is_given_up() -> None:

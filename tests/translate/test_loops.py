@@ -246,7 +246,7 @@ PROGRAMS = {
     "counting": (COUNTING, ("in range(l", "+ 1, l")), "at the end": (AT_THE_END, ("in range(l",)),
     "any step": (STEP_BY_WHAT_MAY_BE_NOTHING, ("while True:",)), "ways out": (WAYS_OUT, ("break",)),
     "rests": (RESTS, ("% 4) == 0",)), "room": (ROOM, ("__length_hint__", "if a1 else 7")), "fields": (FIELDS, (".f1 = (t",)),
-    "variants": (VARIANTS, (".variant)",)), "hidden": (HIDDEN, ("raise Leave",)),
+    "variants": (VARIANTS, (".variant)",)), "hidden": (HIDDEN, ("raise Deoptimise",)),
 }  # fmt: skip
 
 

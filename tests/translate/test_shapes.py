@@ -44,7 +44,7 @@ def test_what_the_compiler_makes_has_a_shape() -> None:
         translation = Translation(load_image(image))
         for number in range(len(image.functions)):
             body = Body(translation.program, translation.graph, number, True)
-            loops += len(Flow(body, body.handlers, lambda index: False).loops())
+            loops += len(Flow(body, body.handlers).loops())
     assert loops > 100
 
 
@@ -57,5 +57,5 @@ def test_a_foreign_jump_into_a_loop_stays_with_the_interpreter() -> None:
     forged = load_image(assemble(listing.replace(outside, "JUMP_UNLESS @24\n").replace(inside, f"  @24:\n{inside}", 1)))
     translation = Translation(forged)
     with pytest.raises(Unshaped, match="a jump into a loop"):
-        Flow(Body(forged, translation.graph, 0, False), {}, lambda index: False)
+        Flow(Body(forged, translation.graph, 0, False), {})
     assert translation.whole(0, False) is None and translation.loops(0, False) == {}

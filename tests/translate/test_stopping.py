@@ -32,7 +32,7 @@ def test_what_never_ends_is_stopped(name: str, counted: bool) -> None:
             session.expire(1)
         return bool(a == b)
 
-    session.machine._tier().names["op_EQ"] = equal
+    session.machine._tier().globals["op_EQ"] = equal
     outcome = run_offline(session)
     assert outcome.panic is not None and outcome.panic.code == "P102"
     assert 100 <= calls < 5_000
@@ -40,7 +40,7 @@ def test_what_never_ends_is_stopped(name: str, counted: bool) -> None:
 
 def test_the_flag_of_a_machine_reaches_its_translated_code() -> None:
     machine = session_of("fn main() {}", "both", []).machine
-    names = machine._tier().names
+    names = machine._tier().globals
     machine.stop = ValueError("stop")
     assert names["S"] is True
     machine.stop = None

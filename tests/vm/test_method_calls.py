@@ -22,6 +22,9 @@ struct Square { side: Int }
 impl Square { fn twice(self) -> Int { self.side * 2 } }
 impl Area for Square { fn area(self) -> Int { self.side * self.side } }
 impl Area for Int { fn area(self) -> Int { self } }
+hashmap counts: HashMap<String, Int> = HashMap::new();
+trait Save { fn save(self) -> String; }
+impl Save for HashMap<String, Int> { fn save(self) -> String { "mine" } }
 """
 Seen = Counter[tuple[str, str]]
 
@@ -81,3 +84,9 @@ def test_every_kind_of_receiver_comes_through(looked_up: Seen, body: str) -> Non
     outcome, emits = ran("".join(f"{statement}; " for statement in before) + f'emit("x", {last});')
     assert outcome.panic is None and emits == [value]
     assert looked_up[kind, name] == 1
+
+
+def test_a_trait_does_not_stand_in_the_way_of_what_finishes_a_write() -> None:
+    """`StoreWrites::finish` calls `save` of the hashmap, which a trait of the program may have too."""
+    outcome, emits = ran('counts.on_any_change(|_k, _old, new| emit("n", new)); counts.set("k", 1); emit("n", counts.save());')
+    assert outcome.panic is None and emits[1] == "mine" and len(emits) == 2

@@ -1,6 +1,6 @@
 """Built-in functions and methods of the language: one row each (V-2.8, language.md 6).
 
-Hands on the complete tables; importing this package fills them. The compiler reads signatures here, the machine bodies.
+Importing this package fills the tables of `registry`. The compiler reads signatures there, the machine bodies.
 """
 
 from __future__ import annotations
@@ -8,7 +8,11 @@ from __future__ import annotations
 from . import arrays as arrays
 from . import bytes as bytes
 from . import handles as handles
+from . import hashmaps as hashmaps
+from . import ledgers as ledgers
 from . import maps as maps
+from . import memories as memories
+from . import models as models
 from . import numbers as numbers
 from . import options as options
 from . import ranges as ranges

@@ -62,7 +62,7 @@ def std_row(module: str, name: str) -> Row | None:
 def row_of(receiver: str, name: str) -> Row | None:
     """The row an image may call with CALL_BUILTIN: one with a Python body."""
     row = _row(receiver, name)
-    return row if row is not None and row.body is not None else None
+    return row if row is not None and row.kind == "python" else None
 
 
 def performed_row(receiver: str, name: str) -> Row | None:

@@ -1,18 +1,20 @@
 """The table of built-in functions and methods: one row each, signature, documentation and body together (V-2.8).
 
-Hands on the decorators that make rows, `METHODS`, `ASSOCIATED`, `FUNCTIONS`, `STD`, `KIND_OF` and `lookup`. Checker,
-completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by
-module: ask `std.std_row`.
+Checker, completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by
+module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program can write: the compiler calls them.
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
-(its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (the machine, on a thing
-of the host), `effect` (the host: `prepare` checks the arguments and gives the payload of the effect named `effect`; the
-host's answer is the result), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a
-*mut* prelude gives the new receiver. The receiver is of the row's kind: callers dispatch on its class.
+(its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called with the
+machine, the task, the receiver and every parameter, see `binding`), `effect` (the host: `prepare` checks the arguments and
+gives the payload of the effect named `effect`; the host's answer is the result), `special` (a form the compiler knows). A
+*mut* body changes an owned receiver in place; a *mut* prelude gives the new receiver. The receiver is of the row's kind:
+callers dispatch on its class.
 
-`special="schema"` on an effect: its type argument is a schema, which `prepare` gets before the arguments.
-`special="numeric"` on a row with a body: its Float parameters take an Int as it is, and a Float result is an Int when all
-of them are.
+`special="schema"` on an effect or a method of a handle: its type argument is a schema, which `prepare` or the body gets before
+the arguments. `special="numeric"` on a row with a Python body: its Float parameters take an Int as it is, and a Float result is
+an Int when all of them are. `by_site` on a method of a handle: its parameters are those of a declaration, or its name counts, so
+the body takes site and arguments as the loop gives them. `access` on a method of a hashmap: "read" ends by itself, "write" too
+where nobody watches.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ class Row:
 
     __slots__ = (
         "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
-        "special", "module", "effect", "permission", "prepare", "_signature",
+        "special", "module", "effect", "permission", "prepare", "by_site", "access", "_signature",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +78,8 @@ class Row:
         effect: str = "",
         permission: str = "",
         prepare: Any = None,
+        by_site: bool = False,
+        access: str = "",
     ) -> None:
         self.receiver_text = receiver_text
         self.receiver = receiver_text.partition("<")[0]
@@ -93,6 +97,8 @@ class Row:
         self.effect = effect
         self.permission = permission
         self.prepare = prepare
+        self.by_site = by_site
+        self.access = access
         self._signature: Signature | None = None
 
     @property
@@ -135,6 +141,7 @@ METHODS: dict[tuple[str, str], Row] = {}
 ASSOCIATED: dict[tuple[str, str], Row] = {}
 FUNCTIONS: dict[str, Row] = {}
 STD: dict[tuple[str, str], Row] = {}
+HIDDEN: dict[tuple[str, str], Row] = {}
 
 
 def _enter(row: Row, table: dict[Any, Row], key: Any) -> None:
@@ -159,7 +166,7 @@ def enter(row: Row, table: str) -> None:
     elif table == "std":
         _enter(row, STD, (row.module, row.name))
     else:
-        _enter(row, METHODS if table == "method" else ASSOCIATED, (row.receiver, row.name))
+        _enter(row, {"method": METHODS, "hidden": HIDDEN, "associated": ASSOCIATED}[table], (row.receiver, row.name))
 
 
 def method(receiver: str, text: str, **options: Any) -> Callable[[Body], Body]:
@@ -187,9 +194,26 @@ def special(text: str, *, clause: str, doc: str) -> None:
     enter(Row("", text, kind="special", clause=clause, doc=doc), "function")
 
 
-def handle(receiver: str, text: str, *, clause: str, doc: str) -> None:
-    """A method on a handle, done by the machine."""
-    enter(Row(receiver, text, kind="handle", clause=clause, doc=doc), "method")
+def handle(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
+    """A method of a handle, or of several kinds of them: `body(machine, task, receiver, *every_parameter)`. `doc` stands for that
+    of the body, where rows of one body differ."""
+    return _of_handles("method", receivers, text, options)
+
+
+def hidden(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
+    """A method of a handle that only code made by the compiler calls."""
+    return _of_handles("hidden", receivers, text, {"clause": "", **options})
+
+
+def _of_handles(
+    table: str, receivers: str | tuple[str, ...], text: str, options: dict[str, Any]
+) -> Callable[[Body], Body]:
+    def register(body: Body) -> Body:
+        for receiver in (receivers,) if isinstance(receivers, str) else receivers:
+            enter(Row(receiver, text, kind="handle", body=body, **{"doc": body.__doc__ or "", **options}), table)
+        return body
+
+    return register
 
 
 def std(module: str, text: str, **options: Any) -> Callable[[Body], Body]:
@@ -205,15 +229,6 @@ def effect(text: str, *, effect: str, clause: str, permission: str = "", special
 def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Callable[[Body], Body]:
     """What the compiler calls for a form of the language that the host performs; `owner` is no type of the language."""
     return _effect("associated", "", text, effect, clause, "", owner=owner)
-
-
-def declared_effect(owner: str, text: str, *, effect: str, clause: str, doc: str) -> None:
-    """The row of an `associated_effect` whose payload takes more than values: what gives it comes by `prepared_by`."""
-    enter(Row(owner, text, kind="effect", clause=clause, doc=doc, effect=effect), "associated")
-
-
-def prepared_by(owner: str, name: str, prepare: Body) -> None:
-    ASSOCIATED[owner, name].prepare = prepare
 
 
 def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
@@ -273,7 +288,7 @@ def method_names(kind: str) -> list[str]:
 # ----------------------------------------------------------------
 # Argument guards: bodies take arguments whose static type may be Any, so each says what it expects (L-3.3.3).
 #
-# Hands on one guard per kind; each gives the argument back or panics with P007.
+# Each guard gives the argument back or panics with P007.
 
 
 def mismatch(expected: str, found: Any) -> NoReturn:

@@ -1,8 +1,7 @@
 """The hash of each function: everything its behaviour depends on, and nothing else (V-3.3).
 
 Covers the instructions with what their operands name: constants, callees, types, declarations, and what those name
-in turn; not the numbers under which an image holds them, nor lines. Hands on `hash_functions`. Must not know:
-verification.
+in turn; not the numbers under which an image holds them, nor lines.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ import msgpack
 
 from . import image as i
 from . import operands as k
+from .declarations import DECLARED_SECTIONS
 from .encoding import scan
 from .opcodes import OPCODES
 from .shape import default_functions, inner_functions, inner_types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 
@@ -97,11 +97,7 @@ def components(nodes: list[Node]) -> Iterator[list[int]]:
 
 # ----------------------------------------------------------------
 
-_SECTIONS = (
-    "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "mcp", "connections",
-    "pipelines", "contexts",
-)  # fmt: skip
-
+_SECTIONS = ("functions", "types", *DECLARED_SECTIONS)
 
 # Per opcode: its name, the section of a node its operand names, whether that is a constant, whether a label.
 _FORMS = tuple(
@@ -134,21 +130,16 @@ class _Graph:
 
     def nodes(self) -> list[Node]:
         image = self.image
-        return [
-            *(self._function(function) for function in image.functions),
-            *(self._type(index, descriptor) for index, descriptor in enumerate(image.types)),
-            *(self._model(model) for model in image.models),
-            *(self._node(agent.values(), []) for agent in image.agents),
-            *(self._hashmap(store) for store in image.hashmaps),
-            *(self._node(store.values(), []) for store in image.ledgers),
-            *(self._memory(memory) for memory in image.memories),
-            *(self._schema(schema) for schema in image.schemas),
-            *(self._tool(tool) for tool in image.tools),
-            *(self._node(server.values(), []) for server in image.mcp),
-            *(self._node(connection.values(), []) for connection in image.connections),
-            *(self._pipeline(pipeline) for pipeline in image.pipelines),
-            *(self._context(context) for context in image.contexts),
-        ]
+        nodes = [self._function(function) for function in image.functions]
+        nodes += [self._type(index, descriptor) for index, descriptor in enumerate(image.types)]
+        for section in DECLARED_SECTIONS:
+            of_entry = _NAMING.get(section, _Graph._plain)
+            nodes += [of_entry(self, entry) for entry in getattr(image, section)]
+        return nodes
+
+    def _plain(self, entry: i.Record) -> Node:
+        """A declaration that names nothing by a number."""
+        return self._node(entry.values(), [])
 
     def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
         """`named`: (section, index) of what the node names; an index outside its section becomes content."""
@@ -247,6 +238,13 @@ class _Graph:
     def _schema(self, schema: i.Schema) -> Node:
         named = [("types", schema.type), *(("functions", number) for number in schema.validators)]
         return self._node([schema.name, schema.shape, schema.plain, schema.strict], named)
+
+
+# Declarations that name functions, types or one another by numbers, which are no content of theirs.
+_NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
+    "models": _Graph._model, "hashmaps": _Graph._hashmap, "memories": _Graph._memory, "schemas": _Graph._schema,
+    "tools": _Graph._tool, "pipelines": _Graph._pipeline, "contexts": _Graph._context,
+}  # fmt: skip
 
 
 def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:

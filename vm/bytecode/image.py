@@ -181,8 +181,8 @@ class Ledger(Record):
 
 
 class Memory(Record):
-    """`steps`: the written ones but `retain`, see memory_steps.py; `of`: index of the memory or view that a derived view is of;
-    `context`: index of the context whose slots it has."""
+    """`steps`: the written ones but `retain`, by the rows of vm/memory_steps.py; `of`: index of the memory or view that a derived
+    view is of; `context`: index of the context whose slots it has."""
 
     __slots__ = ("name", "max_messages", "steps", "of", "context")
     name: str

@@ -7,6 +7,7 @@ one out at a time and see what is then accepted. Must not know: how a rule is ch
 from __future__ import annotations
 
 from . import image as i
+from .declarations import DECLARED_SECTIONS
 from .encoding import scan
 from .image import ImageError
 from .shape import field_count
@@ -102,20 +103,7 @@ class Scope:
         self.builtins = builtins
         self.performed = performed
         self.limits = limits
-        self.sizes = {
-            "functions": len(image.functions),
-            "types": len(image.types),
-            "models": len(image.models),
-            "agents": len(image.agents),
-            "hashmaps": len(image.hashmaps),
-            "ledgers": len(image.ledgers),
-            "memories": len(image.memories),
-            "pipelines": len(image.pipelines),
-            "schemas": len(image.schemas),
-            "tools": len(image.tools),
-            "mcp": len(image.mcp),
-            "contexts": len(image.contexts),
-        }
+        self.sizes = {section: len(getattr(image, section)) for section in ("functions", "types", *DECLARED_SECTIONS)}
         self.kinds = [kind for kind, _ in image.constants]
         self.parameters = [len(function.params) for function in image.functions]
         self.fields = [field_count(descriptor) for descriptor in image.types]

@@ -1,12 +1,12 @@
 """Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
-
-Hands on `check_tables` and `check_function_tables`. Must not know: stack depths, paths.
 """
 
 from __future__ import annotations
 
+from ..memory_steps import written_problem
 from ..schema import arguments_form, bare_name, plain_form, strict_form
 from . import image as i
+from .declarations import CONFIGURED, DECLARED_SECTIONS, OFFERING
 from .encoding import walk_lines
 from .image import is_identifier, is_path, is_unicode
 from .rules import Code, Scope, place, refuse
@@ -131,18 +131,16 @@ def _variant(scope: Scope, at: str, type_index: int, variant: int) -> None:
 
 
 def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None:
-    if section not in ("models", "tools", "memories") or entry >= scope.sizes[section]:
+    if section not in CONFIGURED or entry >= scope.sizes[section]:
         refuse("V108", at, f"there is no entry {entry} of `{section}` to configure")
     _identifiers(at, [field])
 
 
 def _declarations(scope: Scope) -> None:
     image = scope.image
-    stores = [*image.memories, *image.hashmaps, *image.ledgers]
-    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores]
-    named += [*image.agents, *image.pipelines, *image.mcp, *image.contexts]
-    for entry in named:
-        _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
+    for section in DECLARED_SECTIONS:
+        for entry in getattr(image, section):
+            _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
         if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
             refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
@@ -158,6 +156,9 @@ def _declarations(scope: Scope) -> None:
             refuse("V119", f"hashmap {index}", "its shape is no object of a key and its value")
     for index, memory in enumerate(image.memories):
         _check_of(image, index, memory)
+        wrong = written_problem(memory.max_messages, memory.steps)
+        if wrong is not None:
+            refuse("V119", f"memory {index}", wrong)
         if memory.context is not None and memory.context >= len(image.contexts):
             refuse("V108", f"memory {index}", f"there is no context {memory.context}")
     for index, context in enumerate(image.contexts):
@@ -228,9 +229,6 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
             refuse("V106", at, f"there is no function {number}")
         elif not set(used) <= set(names):
             refuse("V108", at, "a function uses a slot that it does not have")
-
-
-OFFERING = ("tools", "mcp", "hashmaps", "ledgers", "memories")  # the sections whose entries offer tools to models
 
 
 def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
@@ -421,8 +419,6 @@ def _lines(scope: Scope, function: i.Function, code: Code) -> None:
 # ----------------------------------------------------------------
 # Rules about schemas and the arguments of tools: a shape is a schema type (vm/schema.py) and agrees with the declared types its
 # values are made of (V107).
-#
-# Hands on `check_schemas` and `check_tools`.
 
 SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
 MODES = ("partial", "coerce")

@@ -1,13 +1,16 @@
 """`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
 
-By the receiver's class to a row of the built-in registry, then to its body, to a function written in the language, or to the
-handlers of handles. Hands on results, `Invoke` for a function the loop enters, `SUSPENDED` when an effect ends the slice.
-Must not know: the loop's variables, the host.
+By the receiver's class to a method of the program or a row of the built-in registry, then to its body or to a function written
+in the language. A call gives its result, `Invoke` for a function the loop enters, or `SUSPENDED` when an effect ends the slice.
 """
 
 from __future__ import annotations
 
 from ..builtins import KIND_OF, REQUIRED, lookup
+from ..builtins.binding import bound
+from ..builtins.handles import server_use, tool_use
+from ..builtins.hashmaps import is_quiet
+from ..builtins.registry import HIDDEN
 from ..panics import Panic
 from ..values import (
     Closure,
@@ -28,11 +31,6 @@ from ..values import (
 )
 from ..values.errors import ancestors
 from ..values.types import plain_name
-from .methods_models import HANDLERS, PIPELINE_HANDLERS, server_use, tool_use
-from .methods_stores import HANDLERS as STORE_HANDLERS
-from .methods_stores import READS as STORE_READS
-from .methods_stores import SLOT_HANDLERS, is_quiet
-from .methods_stores import WRITES as STORE_WRITES
 from .tasks import SUSPENDED, Invoke
 
 TYPE_CHECKING = False
@@ -71,9 +69,8 @@ def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _found(machine, receiver, site)
-    if entry in SAFE:
-        return entry
-    return entry if entry in STORE_WRITES and is_quiet(machine, receiver) else None
+    access = ACCESS.get(entry)
+    return entry if access == "read" or (access == "write" and is_quiet(machine, receiver)) else None
 
 
 def find_method(machine: Running, receiver: Any, site: Site) -> Any:
@@ -96,13 +93,14 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     if program_method(machine, receiver, site) is not None:
         return _program_call
     kind = kind_of(receiver)
-    at = (kind, site.name)
-    handler = HANDLERS.get(at) or STORE_HANDLERS.get(at) or PIPELINE_HANDLERS.get(at) or SLOT_HANDLERS.get(at)
-    row = lookup(kind, site.name)
-    if handler is not None:
-        return handler
+    row = HIDDEN.get((kind, site.name)) or lookup(kind, site.name)
     if row is None:
         return _field_call
+    if row.kind == "handle":
+        entry = bound(row, -1 if site.names else site.argc)
+        if row.access:
+            ACCESS[entry] = row.access
+        return entry
     if row.source:
         return _language_call
     return _pure_call
@@ -118,8 +116,9 @@ def program_method(machine: Running, receiver: Any, site: Site, arguments: list[
         own = program.methods.get((kind, name))
         if own is not None:
             return own
-    row = lookup(kind_of(receiver), name)
-    if (row is not None and row.receiver != "Any") or (kind_of(receiver), name) in HANDLERS:
+    kind = kind_of(receiver)
+    row = lookup(kind, name)
+    if (row is not None and row.receiver != "Any") or (kind, name) in HIDDEN:
         return None
     return _of_trait(machine, receiver, site, arguments)
 
@@ -249,8 +248,9 @@ def _field_call(machine: Running, task: Task, receiver: Any, site: Site, argumen
     return Invoke(member.function, arguments, member.cells)
 
 
-# What runs to its end by itself, or gives the frame that goes on.
-SAFE = frozenset((_program_call, _language_call, _pure_call, _field_call)) | STORE_READS
+# What runs to its end by itself, or gives the frame that goes on: "read" always, "write" on a hashmap of which nobody is told.
+# Entries of hashmaps' methods are added when a site first calls them.
+ACCESS: dict[Any, str] = dict.fromkeys((_program_call, _language_call, _pure_call, _field_call), "read")
 
 
 def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:

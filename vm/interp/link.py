@@ -9,34 +9,27 @@ from __future__ import annotations
 from ..builtins.modules import ARITY, PERFORMED, performed_row, row_of
 from ..bytecode import image as im
 from ..bytecode import operands as k
+from ..bytecode.declarations import DECLARATIONS
 from ..bytecode.encoding import content_hash, decode, position_at
 from ..bytecode.opcodes import OPCODES
-from ..bytecode.shape import MADE
 from ..bytecode.verify import verify
 from ..bytecode.verify_code import unplaced_returns
 from ..generated.loop import FUSED, NUMBERS, node
+from ..memory_steps import MADE
 from ..schema import DeclaredTypes
 from ..values import (
     NONE,
-    AgentRef,
     EnumType,
     EnumValue,
-    HashMapRef,
     KeyedRef,
-    LedgerRef,
-    McpRef,
     MemoryRef,
-    ModelRef,
-    PipelineRef,
-    SchemaRef,
     StructType,
-    ToolRef,
     Variant,
     make_struct_class,
 )
 from ..values.types import kind_of_type, plain_name
+from .context_slots import linked_slots
 from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
-from .methods_stores import linked_slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,16 +113,14 @@ class Program:
         self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
         self.codes = [Code(self, n, f, self.begin) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
-        self.models = [ModelRef(m.name) for m in image.models]
-        self.agents = [AgentRef(a.name) for a in image.agents]
         self.memories = [_memory(image, m) for m in image.memories]
+        self.handles: dict[str, list[Any]] = {  # by section, in the order of the entries
+            kind.section: [kind.handles[0](entry.name) for entry in getattr(image, kind.section)]
+            for kind in DECLARATIONS
+            if kind.handles
+        }
+        self.handles["memories"] = self.memories
         self.slots = linked_slots(image, self.descriptors, self.codes)
-        self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
-        self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
-        self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
-        self.schemas = [SchemaRef(s.name) for s in image.schemas]
-        self.tools = [ToolRef(t.name) for t in image.tools]
-        self.servers = [McpRef(m.name) for m in image.mcp]
         self.server_methods = {(m.name, row[0]): tuple([f[0] for f in row[3][3]]) for m in image.mcp for row in m.methods}
         self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
         self.language_methods = self._language_methods()
@@ -152,10 +143,8 @@ class Program:
 
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
         """The handle of a declaration that offers tools, or of a scope of it."""
-        tables: dict[str, list[Any]] = {"tools": self.tools, "mcp": self.servers}
-        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers, memories=self.memories)
-        found = tables[section][number]
-        return type(found)(found.name, tuple(scope)) if scope else found
+        handle = self.handles[section][number]
+        return type(handle)(handle.name, tuple(scope)) if scope else handle
 
     def is_fallible(self, code: Code) -> bool:
         """Whether a function gives a Result."""
@@ -339,9 +328,8 @@ class Program:
         """The table that an operand of a kind is an index of."""
         constants = (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG)
         return {
-            **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes, k.MODEL: self.models, k.MEMORY: self.memories,
-            k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers, k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas,
-            k.TOOL: self.tools, k.AGENT: self.agents, k.MCP: self.servers,
+            **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes,
+            **{kind: self.handles[kind.table] for kind in k.KINDS if kind.table in self.handles},
         }  # fmt: skip
 
     def _resolve(self, op: Any, operand: int) -> Any:

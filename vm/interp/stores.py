@@ -1,7 +1,7 @@
 """The shared stores of a run: hashmaps and ledgers (O-5.1 to O-5.22).
 
-Hands on `Stores`, which finds the store behind a handle, `View`, a hashmap or a scope of it, and `Ledger`. Plain data: files,
-watchers' calls and panics of callers belong to `store_methods`. Must not know: tasks, effects.
+`Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. Plain data: the methods of a program, with what
+watchers, files and wrong arguments need, stand in `builtins/hashmaps.py` and `builtins/ledgers.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Which functions may suspend, and which may call themselves again, over the call graph of a program (V-7.3).
+"""Analysis of the call graph of a program: which functions may suspend, which may recur, and which only read an argument (V-7.3).
 
-Hands on `CallGraph`. A call of a function value or a method found at run time is not followed: translated code asks there what it
-meets. Must not know: Python text, machines.
+A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 """
 
 from __future__ import annotations
@@ -18,14 +17,15 @@ if TYPE_CHECKING:
     from ..bytecode.verify import FunctionFacts
 
 
-# ----------------------------------------------------------------
-# Arguments that need no mark as shared: the function called only reads the parameter, and calls nothing (V-5.7).
+# ---------------------------------------------------------------- borrowed arguments
 #
-# The mark is for writes through one of two places. Here the second place is gone when the function returns, nobody writes
-# through the first one before, and what is read out of it and bound gets a mark of its own. Hands on `only_reads` and
-# `marked_arguments`.
+# An argument needs no mark as shared where the callee only reads the parameter, and calls nothing (V-5.7). The mark is for
+# writes through one of two places. Here the second place is gone when the function returns, nobody writes through the first
+# one before, and what is read out of it and bound gets a mark of its own.
 
-LOAD, LOAD_OWN, SHARE, CALL_BUILTIN = (BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "SHARE", "CALL_BUILTIN"))
+LOAD, LOAD_OWN, SHARE, CALL_BUILTIN, CALL, CLOSURE = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "SHARE", "CALL_BUILTIN", "CALL", "CLOSURE")
+)
 READS = frozenset({BY_NAME["GET_FIELD"].number, BY_NAME["LENGTH"].number})
 INDEXES = frozenset({BY_NAME["INDEX_ARRAY"].number, BY_NAME["INDEX"].number})
 ASKING = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len")})
@@ -57,35 +57,34 @@ def _read(image: Any, facts: FunctionFacts, at: int, opcode: int) -> bool:
 
 
 def marked_arguments(instructions: list[tuple[int, int, int]], depths: list[int], base: int, count: int) -> list[int]:
-    """The SHARE that ends the code of each argument of a call that comes next, -1 where none does; `base`: depth beneath the
-    arguments."""
-    found = [-1] * count
+    """The SHARE that ends the code of each of the `count` arguments of a call that comes next, -1 where none does; `base` is
+    the depth of the stack beneath the arguments."""
+    shares = [-1] * count
     at = len(instructions) - 1
     for position in reversed(range(count)):
         if at >= 0 and instructions[at][1] == SHARE and depths[at] == base + position + 1:
-            found[position] = at
+            shares[position] = at
         while at >= 0 and depths[at] != base + position:
             at -= 1
         at -= 1
-    return found
+    return shares
 
 
-# ----------------------------------------------------------------
+# ---------------------------------------------------------------- the call graph
 
 # What only the interpreter does: it ends the slice, or works on tasks.
-LEFT = frozenset(
+INTERPRETED = frozenset(
     op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
     ("START", "CONFIGURE") )
-_CALL = next(op.number for op in OPCODES if op.name == "CALL")
-_CLOSURE = next(op.number for op in OPCODES if op.name == "CLOSURE")
-_DYNAMIC = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
-SMALL = 48  # instructions of a function that is put in the place of its calls
+DYNAMIC_CALLS = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
+MOST_INLINED = 48  # instructions of a function that is inlined
 TALLEST = 40  # calls of functions that cannot recur may nest so deep without being counted
 
 
 class CallGraph:
-    """`suspends`: may end the slice, by itself or through a call. `counted`: takes the number of calls that may still nest.
-    `values`: functions that have cells of others, or are made values of: they take their cells as an argument."""
+    """By function: `suspends`, whether it may end the slice, by itself or through a call; `counted`, whether it takes the
+    number of calls that may still nest as an argument; `leaf`, whether it calls nothing. `values`: the functions that become
+    function values or capture variables, which take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.verified = program.verified
@@ -97,7 +96,7 @@ class CallGraph:
         self.calls: list[set[int]] = []
         self.suspends: list[bool] = []
         self.counted: list[bool] = []
-        self.leaf: list[bool] = []  # calls nothing
+        self.leaf: list[bool] = []
         self.values: set[int] = set()
         for function in facts:
             calls: set[int] = set()
@@ -105,13 +104,13 @@ class CallGraph:
             for index, (_, number, operand) in enumerate(function.instructions):
                 if function.depths[index] < 0:
                     continue
-                if number == _CALL:
+                if number == CALL:
                     calls.add(operand)
-                elif number == _CLOSURE:
+                elif number == CLOSURE:
                     self.values.add(operand)
-                elif number in LEFT:
+                elif number in INTERPRETED:
                     suspends = True
-                elif number in _DYNAMIC:
+                elif number in DYNAMIC_CALLS:
                     dynamic = True
             self.calls.append(calls)
             self.suspends.append(suspends)
@@ -125,24 +124,24 @@ class CallGraph:
         self._spread(self.counted)
 
     def cost(self, number: int) -> int:
-        """Fuel of the first run of a function: up to the first instruction that never falls through."""
+        """The fuel of the straight run that a function begins with, up to the first instruction that never falls through."""
         for count, (_, opcode, _) in enumerate(self.facts[number].instructions, 1):
             if OPCODES[opcode].flow in ("jump", "stop"):
                 return count
         return 0
 
     def inlined_size(self, number: int) -> int:
-        """Instructions of a function that can stand in the place of its calls; 0 for one that cannot: large ones, those with a
-        loop or with cells, or that note where an Err was first seen."""
+        """The number of instructions of a function that can be inlined; 0 for one that cannot: it is large, has a loop or
+        cells, may suspend, or notes where an Err was first seen."""
         if number not in self._sizes:
             function, facts = self.image.functions[number], self.facts[number]
             back = any(
                 OPCODES[opcode].kind is k.LABEL and facts.index_of[operand] <= index
                 for index, (_, opcode, operand) in enumerate(facts.instructions)
             )
-            apart = back or function.cells or self.suspends[number] or len(facts.instructions) > SMALL
-            apart = apart or self.unplaced(number)
-            self._sizes[number] = 0 if apart else len(facts.instructions)
+            stays = back or function.cells or self.suspends[number] or len(facts.instructions) > MOST_INLINED
+            stays = stays or self.unplaced(number)
+            self._sizes[number] = 0 if stays else len(facts.instructions)
         return self._sizes[number]
 
     def unplaced(self, number: int) -> set[int]:
@@ -159,7 +158,7 @@ class CallGraph:
         return self._borrows[key]
 
     def _spread(self, marks: list[bool]) -> None:
-        """From callees to callers."""
+        """Mark the callers of what is marked, up to the roots."""
         callers: list[list[int]] = [[] for _ in marks]
         for caller, callees in enumerate(self.calls):
             for callee in callees:
@@ -172,7 +171,7 @@ class CallGraph:
                     pending.append(caller)
 
     def _count_cycles(self) -> None:
-        """Functions whose calls nest without a bound known here: in topological order from the leaves, what is left is in a
+        """Mark the functions whose calls nest without a bound: in topological order from the leaves, what is left is in a
         cycle or above one."""
         waiting = [len(callees) for callees in self.calls]
         callers: list[list[int]] = [[] for _ in waiting]

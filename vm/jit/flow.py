@@ -1,7 +1,7 @@
-"""Control flow of one function, or of one loop of it, as the emitter walks it: blocks, dominators, natural loops.
+"""The control flow graph of one function, or of one loop of it: basic blocks, dominators, natural loops.
 
-Hands on `Flow`. Where translated code has to leave for the interpreter (`leaves`), control ends, so that what only comes after
-such a place is not translated. Must not know: Python text, values.
+The dominator tree is computed by iteration in reverse postorder (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+Algorithm").
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from ..bytecode.opcodes import OPCODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .inlining import Body
 
 
@@ -25,10 +23,11 @@ class Unshaped(Exception):
 
 
 class Block:
-    """`start`, `end`: instructions. `succs`: (block, whether a jump is taken): the next instruction, then the target. `order`:
-    position in reverse postorder. `body`: of a loop that begins here, the starts of its blocks."""
+    """A basic block: the instructions from `start` up to `end`. `succs`: where control goes (block, whether by a jump), the
+    next instruction first. `order`: its position in reverse postorder. `idom`: its immediate dominator. `body`: of a loop
+    whose head this is, the starts of its blocks."""
 
-    __slots__ = ("start", "end", "succs", "preds", "order", "idom", "children", "body", "leaves")
+    __slots__ = ("start", "end", "succs", "preds", "order", "idom", "body")
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -37,26 +36,24 @@ class Block:
         self.preds: list[int] = []
         self.order = 0
         self.idom = start
-        self.children: list[int] = []
         self.body: frozenset[int] = frozenset()
-        self.leaves = False
 
 
 class Flow:
-    """`root`: the block where it begins. `blocks` by the index of their first instruction, only those that control reaches."""
+    """`blocks`: by the index of their first instruction, those that control reaches from `root`. `within`: the blocks of the
+    loop, if it is only one. `threaded`: a jump to a jump goes to where that goes, which changes what fuel is counted. Raises
+    Unshaped for a jump into a loop."""
 
     def __init__(
         self,
-        facts: Body,
+        code: Body,
         handlers: dict[int, int],
-        leaves: Callable[[int], bool],
         root: int = 0,
         within: frozenset[int] | None = None,
         threaded: bool = False,
     ) -> None:
-        self.facts = facts
+        self.code = code
         self.handlers = handlers
-        self.leaves = leaves
         self.within = within
         self.threaded = threaded
         self.root = root
@@ -68,14 +65,14 @@ class Flow:
         self._find_loops()
 
     def _leaders(self) -> set[int]:
-        found = {0, self.root, *self.handlers.values()}
-        for i, (_, number, operand) in enumerate(self.facts.instructions):
+        leaders = {0, self.root, *self.handlers.values()}
+        for i, (_, number, operand) in enumerate(self.code.instructions):
             op = OPCODES[number]
             if op.kind is k.LABEL:
-                found.add(self.facts.index_of[operand])
-            if op.flow in ENDS or i in self.handlers or self.leaves(i):
-                found.add(i + 1)
-        return found
+                leaders.add(self.code.index_of[operand])
+            if op.flow in ENDS or i in self.handlers:
+                leaders.add(i + 1)
+        return leaders
 
     def _cut(self, leaders: set[int]) -> None:
         pending = [self.root]
@@ -85,35 +82,34 @@ class Flow:
                 continue
             block = self.blocks[start] = Block(start)
             at = start
-            while not (at + 1 in leaders or self.leaves(at)):
+            while at + 1 not in leaders:
                 at += 1
             block.end = at + 1
-            block.leaves = self.leaves(at)
-            block.succs = [] if block.leaves else [self.thread(*following) for following in self.successors(at)]
+            block.succs = [self.thread(*successor) for successor in self.successors(at)]
             pending += [target for target, _ in block.succs if self.within is None or target in self.within]
 
     def successors(self, at: int) -> list[tuple[int, bool]]:
-        """Of an instruction that ends a block: (index, whether it is jumped to, which costs fuel)."""
-        _, number, operand = self.facts.instructions[at]
+        """Where control goes from an instruction that ends a block: indexes, and whether by a jump, which costs fuel."""
+        _, number, operand = self.code.instructions[at]
         op = OPCODES[number]
-        found: list[tuple[int, bool]] = []
+        following: list[tuple[int, bool]] = []
         if op.flow not in ("jump", "stop"):
-            found.append((at + 1, False))
+            following.append((at + 1, False))
         if op.kind is k.LABEL:
-            found.append((self.facts.index_of[operand], True))
+            following.append((self.code.index_of[operand], True))
         elif at in self.handlers:
-            found.append((self.handlers[at], True))
-        return found
+            following.append((self.handlers[at], True))
+        return following
 
-    def thread(self, target: int, taken: bool) -> tuple[int, bool]:
-        """Where control comes to behind jumps that do nothing else; they cost fuel, so only where that is not counted."""
+    def thread(self, target: int, jumps: bool) -> tuple[int, bool]:
+        """Jump threading: where control comes to behind jumps. These cost fuel, so it is only done where that is not counted."""
         for _ in range(8):
-            _, number, operand = self.facts.instructions[target]
+            _, number, operand = self.code.instructions[target]
             outside = self.within is not None and target not in self.within
             if not self.threaded or OPCODES[number].flow != "jump" or outside:
                 break
-            target = self.facts.index_of[operand]
-        return target, taken
+            target = self.code.index_of[operand]
+        return target, jumps
 
     def _number(self) -> None:
         order: list[int] = []
@@ -152,8 +148,6 @@ class Flow:
                     block.idom = best
                     known.add(start)
                     changed = True
-        for start in self.sequence[1:]:
-            blocks[blocks[start].idom].children.append(start)
 
     def _meet(self, one: int, other: int) -> int:
         blocks = self.blocks
@@ -199,13 +193,13 @@ class Flow:
         return seen - {parent}
 
     def numbers(self, blocks: set[int]) -> set[int]:
-        """The opcodes of blocks."""
-        return {self.facts.instructions[at][1] for start in blocks for at in range(start, self.blocks[start].end)}
+        """The opcodes of some blocks."""
+        return {self.code.instructions[at][1] for start in blocks for at in range(start, self.blocks[start].end)}
 
     def stored(self, start: int) -> frozenset[int]:
         """The locals that a block assigns, or owns."""
         if start not in self._stored:
-            span = self.facts.instructions[start : self.blocks[start].end]
+            span = self.code.instructions[start : self.blocks[start].end]
             self._stored[start] = frozenset(operand for _, number, operand in span if number in STORES)
         return self._stored[start]
 

@@ -1,8 +1,8 @@
-"""The code of one function as it is translated: with that of the small functions that it calls in place of the calls (V-7.2).
+"""Inlining: the code of one function as it is translated, with small functions in the place of their calls (V-7.2).
 
-A call becomes stores to locals of its own, a return a jump behind the call; a throw that an inlined function lets out goes to
-where the caller takes it. `places` says which instruction of which function each one is, for positions, traces and frames.
-Hands on `Body`. Must not know: Python text, values.
+A call becomes stores to locals of its own, a return a jump behind the call. A throw that an inlined function does not catch
+goes to where the caller catches it. `places` says which instruction of which function each one is, for positions, traces and
+frames.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Key = tuple[Inlined, int]
 
-GROWTH = 480  # instructions that one function may take in
-DEEP = 4  # functions inlined into one another
-AGAIN = 1  # calls of a function inside itself that are inlined
+MOST_GROWTH = 480  # instructions that are inlined into one function
+MOST_NESTED = 4  # functions inlined into one another
+MOST_RECURSIVE = 1  # calls of a function inside itself that are inlined
 CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
     BY_NAME[name].number
     for name in ("CALL", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY", "THROW")
@@ -31,11 +31,15 @@ CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
 
 
 class Body:
-    """Runs parallel to `instructions`, whose offsets are their indexes: `depths`, `places` (index in its function, which
-    function). By index: `handlers`, `kept` (depth of the stack in the handler), `typed` (type of the top of the stack), `wraps`
-    (what becomes of an error on its way), `_ways` (what an error passes by an instruction, where that is more than this one).
-    `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read again, `arguments`: of what a known
-    function is given, `unnamed`: STORE of hidden locals. `starts`: index of each instruction of the outermost function."""
+    """The instructions, whose offsets are their indexes. Parallel to them are `depths`, of the operand stack before each, and
+    `places`: its index in its function, and which function.
+
+    By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
+    values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a
+    None on as a None; `_paths`, the instructions that an error passes, where these are more than the one. Of SHARE
+    instructions: `borrowed_shares`, of what the callee only reads; `arguments`, of what a known function is given; `moves`,
+    of a local that is not read again. `hidden_stores`: each STORE of a local without a name. `starts`: the index of each
+    instruction of the outermost function."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
         self.program = program
@@ -44,26 +48,26 @@ class Body:
         self.instructions: list[tuple[int, int, int]] = []
         self.depths: list[int] = []
         self.places: list[tuple[int, Inlined]] = []
-        self.typed: dict[int, int] = {}
-        self.wraps: dict[int, bool] = {}
-        self._ways: dict[int, list[tuple[Inlined, int]]] = {}
-        self.unmarked: set[int] = set()
+        self.declared_types: dict[int, int] = {}
+        self.keeps_none: dict[int, bool] = {}
+        self._paths: dict[int, list[tuple[Inlined, int]]] = {}
+        self.borrowed_shares: set[int] = set()
         self.arguments: set[int] = set()
-        self.moved: set[int] = set()
-        self.unnamed: set[int] = set()
-        self.kept: dict[int, int] = {}
+        self.moves: set[int] = set()
+        self.hidden_stores: set[int] = set()
+        self.handler_depths: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
         self._starts: dict[Key, int] = {}
         self._handled: dict[int, Key] = {}
-        self._grown = 0
+        self._growth = 0
         self.root = Inlined(number)
         self.slots = program.image.functions[number].slots
-        self._take_in(self.root)
-        self._settle_labels()
+        self._inline(self.root)
+        self._resolve_labels()
         self.index_of = {index: index for index in range(len(self.instructions))}
         self.starts = {start: index for (inlined, index), start in self._starts.items() if inlined is self.root}
 
-    # ------------------------------------------------------------ emitting
+    # ------------------------------------------------------------ instructions
 
     def _emit(self, number: int, operand: int, place: tuple[int, Inlined], depth: int, to: Key | None = None) -> int:
         index = len(self.instructions)
@@ -78,14 +82,14 @@ class Body:
         for listing in (self.instructions, self.places, self.depths):
             listing.pop()
 
-    def _settle_labels(self) -> None:
+    def _resolve_labels(self) -> None:
         for index, target in self._targets.items():
             self.instructions[index] = (index, self.instructions[index][1], self._starts[target])
         self.handlers = {index: self._starts[target] for index, target in self._handled.items()}
 
     # ------------------------------------------------------------ one function
 
-    def _take_in(self, inlined: Inlined) -> None:
+    def _inline(self, inlined: Inlined) -> None:
         facts = self.program.verified.functions[inlined.function]
         for index, (_, number, operand) in enumerate(facts.instructions):
             self._starts[inlined, index] = len(self.instructions)
@@ -96,7 +100,7 @@ class Body:
             if reached and number == CALL:
                 self._call(place, operand, depth)
             elif reached and number == RETURN and inlined.caller is not None:
-                self._give(place, depth)
+                self._return(place, depth)
             elif reached and number == THROW:
                 self._throw(inlined, index, place, depth)
             elif reached and THROWS[number]:
@@ -106,14 +110,14 @@ class Body:
             else:
                 self._emit(number, operand + inlined.slot if kind is k.LOCAL else operand, place, depth)
 
-    def _wanted(self, inlined: Inlined, number: int) -> bool:
-        if not self.inlining or len(inlined.around) > DEEP:
+    def _is_worthwhile(self, inlined: Inlined, number: int) -> bool:
+        if not self.inlining or len(inlined.around) > MOST_NESTED:
             return False
         size = self.graph.inlined_size(number)
-        again = sum([other.function == number for other in inlined.around])
-        if not size or again > AGAIN or self._grown + size > GROWTH:
+        recursive = sum([other.function == number for other in inlined.around])
+        if not size or recursive > MOST_RECURSIVE or self._growth + size > MOST_GROWTH:
             return False
-        self._grown += size
+        self._growth += size
         return True
 
     def _call(self, place: tuple[int, Inlined], number: int, depth: int) -> None:
@@ -123,35 +127,35 @@ class Body:
         for position, share in enumerate(marked_arguments(self.instructions, self.depths, depth - count, count)):
             self.arguments.add(share)
             if share >= 0 and self.graph.borrows(number, position):
-                self.unmarked.add(share)
-        if not self._wanted(caller, number):
+                self.borrowed_shares.add(share)
+        if not self._is_worthwhile(caller, number):
             self._emit(CALL, number, place, depth)
             return
         inner = Inlined(number, caller, index, self.slots, depth - count)
         self.slots += function.slots
         for position in reversed(range(count)):
             at = self._emit(STORE, inner.slot + position, place, inner.base + position + 1)
-            self.typed[at] = function.params[position][1]
-        self._take_in(inner)
+            self.declared_types[at] = function.params[position][1]
+        self._inline(inner)
 
     # ------------------------------------------------------------ returns
 
-    def _give(self, place: tuple[int, Inlined], depth: int) -> None:
-        """RETURN of an inlined function. What `?` takes apart behind the call is not put together."""
+    def _return(self, place: tuple[int, Inlined], depth: int) -> None:
+        """RETURN of an inlined function. A Result that `?` takes apart behind the call is not built."""
         index, inlined = place
         assert inlined.caller is not None
         facts = self.program.verified.functions[inlined.function]
-        made = self.instructions[-1][1] if self.places and self.places[-1] == (index - 1, inlined) else -1
+        built = self.instructions[-1][1] if self.places and self.places[-1] == (index - 1, inlined) else -1
         taken_apart = self._at(inlined.caller, inlined.call + 1) == TRY and index not in facts.leaders
-        if taken_apart and made in (OK, SOME):
+        if taken_apart and built in (OK, SOME):
             self._drop()
             self._emit(JUMP, 0, (index - 1, inlined), depth, (inlined.caller, inlined.call + 2))
-        elif taken_apart and made == ERR:
+        elif taken_apart and built == ERR:
             self._drop()
             self._throw(inlined.caller, inlined.call + 1, (index - 1, inlined), depth)
         else:
             at = self._emit(JUMP, 0, place, depth, (inlined.caller, inlined.call + 1))
-            self.typed[at] = self.program.image.functions[inlined.function].result
+            self.declared_types[at] = self.program.image.functions[inlined.function].result
 
     def _at(self, inlined: Inlined, index: int) -> int:
         return int(self.program.verified.functions[inlined.function].instructions[index][1])
@@ -167,52 +171,51 @@ class Body:
                 return (inlined, facts.index_of[target]), inlined.base + kept
         return None
 
-    def way(self, at: int) -> str:
-        """The name of the way that an error goes by an instruction, "()" where no function on it is shown in traces."""
+    def error_path(self, at: int) -> str:
+        """The name of the path that an error takes by an instruction, "()" where no function on it is shown in traces."""
         index, inlined = self.places[at]
-        passed = [(place.function, each) for place, each in self._ways.get(at, [(inlined, index)])]
+        passed = [(place.function, each) for place, each in self._paths.get(at, [(inlined, index)])]
         shown = [f"_{number}_{each}" for number, each in passed if not self.program.codes[number].hidden]
         return f"W{''.join(shown)}" if shown else "()"
 
-    def _taker(self, inlined: Inlined, index: int, way: list[tuple[Inlined, int]]) -> tuple[Inlined, int, bool]:
-        """Where an error goes that an instruction raises: the function and instruction whose handler takes it, or that returns
-        it; whether None leaves as None. `way` gets the instructions that it passes."""
-        option = True
+    def _catcher(self, inlined: Inlined, index: int, path: list[tuple[Inlined, int]]) -> tuple[Inlined, int, bool]:
+        """Where an error goes that an instruction raises: the function and instruction whose handler catches it, or that
+        returns it; and whether a None stays a None. The instructions that it passes are added to `path`."""
+        keeps_none = True
         while True:
-            way.append((inlined, index))
-            option = option and bool(self.program.image.functions[inlined.function].flags & im.F_OPTION)
+            path.append((inlined, index))
+            keeps_none = keeps_none and bool(self.program.image.functions[inlined.function].flags & im.F_OPTION)
             caller = inlined.caller
             if self._handler(inlined, index) is not None or caller is None or self._at(caller, inlined.call + 1) != TRY:
-                return inlined, index, option
+                return inlined, index, keeps_none
             inlined, index = caller, inlined.call + 1
 
     def _throw(self, inlined: Inlined, index: int, place: tuple[int, Inlined], depth: int) -> None:
         """An error on the stack, raised by an instruction of `inlined`."""
-        way = [] if place == (index, inlined) else [(place[1], place[0])]
-        taker, at, _ = self._taker(inlined, index, way)
-        handler = self._handler(taker, at)
-        self._ways[len(self.instructions)] = way
-        if handler is not None or taker.caller is None:
+        path = [] if place == (index, inlined) else [(place[1], place[0])]
+        catcher, at, _ = self._catcher(inlined, index, path)
+        handler = self._handler(catcher, at)
+        self._paths[len(self.instructions)] = path
+        if handler is not None or catcher.caller is None:
             here = self._emit(THROW, 0, place, depth)
             if handler is not None:
-                self._handled[here], self.kept[here] = handler
+                self._handled[here], self.handler_depths[here] = handler
             return
         self._emit(ERR, 0, place, depth)
-        if depth - 1 > taker.base:
-            self._emit(SLIDE, depth - 1 - taker.base, place, depth)
-        self._emit(JUMP, 0, place, taker.base + 1, (taker.caller, taker.call + 1))
+        if depth - 1 > catcher.base:
+            self._emit(SLIDE, depth - 1 - catcher.base, place, depth)
+        self._emit(JUMP, 0, place, catcher.base + 1, (catcher.caller, catcher.call + 1))
 
     def _attempt(self, number: int, operand: int, place: tuple[int, Inlined], depth: int) -> None:
         """`?`, or the end of a statement in `try`."""
-        way: list[tuple[Inlined, int]] = []
-        taker, at, option = self._taker(place[1], place[0], way)
+        path: list[tuple[Inlined, int]] = []
+        catcher, at, keeps_none = self._catcher(place[1], place[0], path)
         here = self._emit(number, operand, place, depth)
-        self._ways[here] = way
-        handler = self._handler(taker, at)
-        if handler is None and taker.caller is not None:
-            handler = (taker.caller, taker.call + 1), taker.base
-            self.wraps[here] = option
-        elif handler is None:
-            self.wraps[here] = option
+        self._paths[here] = path
+        handler = self._handler(catcher, at)
+        if handler is None:
+            self.keeps_none[here] = keeps_none
+            if catcher.caller is not None:
+                handler = (catcher.caller, catcher.call + 1), catcher.base
         if handler is not None:
-            self._handled[here], self.kept[here] = handler
+            self._handled[here], self.handler_depths[here] = handler

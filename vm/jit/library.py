@@ -1,4 +1,4 @@
-"""The functions that translated code calls by name, and a translated part as data."""
+"""What translated code is run with: the functions that it calls by name, and a translated part as data."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ if TYPE_CHECKING:
     from ..interp.stores import HashStore
 
 
-# ----------------------------------------------------------------
-# What translated code calls by name: values' operations, the functions of vm/interp/ops.py, and forms of them that only it needs.
+# ---------------------------------------------------------------- functions
 #
-# Hands on `NAMES`.
+# `NAMES` has the operations of values, the functions of vm/interp/ops.py, and the forms of them below, which only translated
+# code needs.
 
 
 def blank(kind: type) -> Any:
-    """What makes an instance with nothing in it; the fastest that CPython has for a class with a constructor."""
+    """A function that makes an instance with nothing in it; it is the fastest that CPython has for a class with a constructor."""
     return partial(object.__new__, kind)
 
 
 NEW_ARRAY = blank(Array)
 
 
-class Leave(BaseException):
-    """Translated code cannot go on: its frames become frames of the interpreter."""
+class Deoptimise(BaseException):
+    """Raised where translated code cannot go on: its frames become frames of the interpreter."""
 
 
 class End:
-    """Stands for the end of a walk."""
+    """Its class object stands for the end of a walk, or for the value of an absent entry."""
 
 
 HOLDERS = frozenset({Some, Ok, Err})
@@ -74,8 +74,8 @@ def text_of(value: Any) -> str:
     return value if type(value) is str else display(value)
 
 
-def owned(value: Any) -> Any:
-    """A local's value, copied first if it is shared; what has no mark is left to whoever writes it to refuse."""
+def unshared(value: Any) -> Any:
+    """The value of a local, or a copy if it is shared. What has no mark is left for the write to refuse."""
     try:
         return own(value) if value.shared else value
     except AttributeError:
@@ -91,7 +91,7 @@ def own_plain(value: Any) -> Any:
     return copy
 
 
-def shared_mark(value: Any) -> bool:
+def is_shared(value: Any) -> bool:
     return bool(getattr(value, "shared", False))
 
 
@@ -102,50 +102,51 @@ def own_cell(cell: Any) -> Any:
 
 
 def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
-    """A walk over a range that nothing else sees."""
+    """An iterator over a range that is not built. Raises the panics of one that is."""
     if type(start) is int and type(end) is int:
         return iter(range(start, end + 1 if inclusive else end))
     return iter(RangeValue.checked(start, end, inclusive).span())
 
 
-def found(value: Any) -> Any:
-    """The Option of what a Map gave."""
+def option_of(value: Any) -> Any:
+    """The Option with a payload that stays in a container, or None for END."""
     return NONE if value is End else Some(share(value))
 
 
-def number(result: Any) -> Any:
-    """The Int in a Result, or the Err itself."""
+def int_of(result: Any) -> Any:
+    """The Int in a Result, or its Err: what `result_of` builds it of again."""
     return result.value if type(result) is Ok else result
 
 
-def numbered(value: Any) -> Any:
-    """That Result again."""
+def result_of(value: Any) -> Any:
+    """The Result with an Int, or the Err itself."""
     return value if type(value) is Err else Ok(value)
 
 
-def popped(value: Any) -> Any:
-    """The Option of what was taken out of an Array."""
+def option_of_moved(value: Any) -> Any:
+    """The Option with a payload that is in no other place, or None for END."""
     return NONE if value is End else Some(value)
 
 
-def taken_out(value: Any) -> Any:
-    """What was in that Option."""
+def shared_payload(value: Any) -> Any:
+    """A value that is read out of a container where it stays, marked as shared."""
     if type(value) not in PLAIN:
         share(value)
     return value
 
 
 def put_in_store(store: HashStore, key: Any, value: Any) -> None:
-    """`set` of a hashmap. What somebody has to be told of, or a file follows, is left before anything has happened."""
+    """`set` of a hashmap. Raises Deoptimise, before anything has happened, where someone watches the store or a file follows
+    it."""
     if store.watchers or store.path is not None:
-        raise Leave
+        raise Deoptimise
     store.put(key, value)
 
 
 def drop_from_store(store: HashStore, key: Any) -> bool:
-    """`delete`, in the same way."""
+    """`delete` of a hashmap. Raises Deoptimise as `put_in_store` does."""
     if store.watchers or store.path is not None:
-        raise Leave
+        raise Deoptimise
     return store.items.pop(key if type(key) is str else key_of(key), End) is not End
 
 
@@ -157,23 +158,23 @@ def no_arm(value: Any) -> Panic:
     return Panic("P009", f"no arm matches {debug(value)}")
 
 
-def err_of(value: Any, here: Any) -> Any:
-    """What a function gives whose `?` met Err or None."""
-    return passed(failed(value), here)
+def err_of(value: Any, path: Any) -> Any:
+    """The Err that a function returns whose `?` meets an Err or a None; `path`: the places that the error passes."""
+    return passed(failure_of(value), path)
 
 
-def none_or_err(value: Any, here: Any) -> Any:
-    """The same in a function that gives an Option."""
-    return value if value is NONE else err_of(value, here)
+def none_or_err(value: Any, path: Any) -> Any:
+    """The same of a function that gives an Option, where None stays None."""
+    return value if value is NONE else err_of(value, path)
 
 
-def caught(value: Any, here: Any) -> Any:
-    """The error that a handler gets of `?` on Err or None."""
-    return handled(failed(value), here)
+def error_for_handler(value: Any, path: Any) -> Any:
+    """The error that a handler gets where `?` meets an Err or a None."""
+    return handled(failure_of(value), path)
 
 
-def failed(value: Any) -> Err:
-    """The Err that `?` has met."""
+def failure_of(value: Any) -> Err:
+    """The Err that `?` meets: None is one with an error of its own. Raises the panic for any other value."""
     if type(value) is Err:
         return value
     if value is NONE:
@@ -184,12 +185,11 @@ def failed(value: Any) -> Err:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
-        number, numbered, popped, put_in_store, drop_from_store, taken_out, key_of, key_not_found, map_store,
-        check_concat, collection_too_long, concat, err_of,
-        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
-        own_plain, owned, begun, longer, marked, thrown,
-        share, shared_mark, span, math.sqrt, text_of, wrong_length,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
+        option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
+        map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
+        no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, unshared, begun, longer, marked, thrown, share,
+        is_shared, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE
@@ -198,16 +198,16 @@ NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, 
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})
 
 
-# ----------------------------------------------------------------
-# A translated part, and the places in the bytecode that its lines stand for; as plain data with a code object too, which is how
-# a host keeps it from one process to the next (V-7.2).
+# ---------------------------------------------------------------- translated parts
 #
-# Hands on `Part`, `Site` and `Inlined`.
+# A part, and the places in the bytecode that its lines stand for. As plain data with a code object, a host keeps it from one
+# process to the next (V-7.2).
 
 
 class Inlined:
-    """A function in the place of its call: `call` is the instruction of `caller`, `slot` the number of its first local, `base`
-    the depth of the operand stack beneath its own. The outermost one has no caller."""
+    """A function that is inlined: `call` is the instruction of `caller`, `slot` the number of its first local, `base` the
+    depth of the operand stack beneath its own, `around` the functions around it and itself, outermost first. The outermost
+    one has no caller."""
 
     __slots__ = ("function", "caller", "call", "slot", "base", "around")
 
@@ -221,9 +221,10 @@ class Inlined:
 
 
 class Site:
-    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
-    where control never leaves. `element`: the variables of array and index, where an IndexError is about these. `again`: the
-    operand stack when the interpreter does the instruction itself, where that is another one than behind a call."""
+    """A place in the bytecode: the index of the instruction, and the atoms that the operand stack of the frame holds there,
+    None where control never leaves. `element`: the variables of array and index, where an IndexError is about these. `again`:
+    the operand stack for an interpreter that does the whole instruction, where it differs from `stack`, which is for one that
+    goes on behind it."""
 
     __slots__ = ("index", "stack", "element", "again")
 
@@ -235,8 +236,9 @@ class Site:
 
 
 class Part:
-    """`source` defines one Python function, "" of a part that was kept; `places` of the instructions by index, `sites` by line;
-    `fuel`: the most that it uses without a loop."""
+    """A translated function or loop. `source` defines one Python function, "" of a part that the host has kept; `places`: by
+    index of an instruction, its index in its function, and which function; `sites`: by line of the source; `fuel`: the most
+    that it uses without a loop."""
 
     __slots__ = ("name", "places", "source", "sites", "fuel", "code")
 
@@ -256,8 +258,8 @@ class Part:
         self.code: Any = None
 
     def packed(self) -> tuple[Any, ...]:
-        """Numbers, texts, tuples, mappings and the code object. Of the places those of the sites: who is inlined by its number
-        among `functions`, callers first."""
+        """The part as numbers, texts, tuples, mappings and the code object. Of the places it has those of the sites, where an
+        inlined function is a number among `functions`, callers first."""
         places = {site.index: self.places[site.index] for site in self.sites.values()}
         numbers: dict[Inlined, int] = {}
         functions: list[tuple[Any, ...]] = []
@@ -283,8 +285,8 @@ class Part:
 
 
 def _sites(rows: Iterable[tuple[int, Any]]) -> dict[int, Site]:
-    found = {}
+    sites = {}
     for line, (index, stack, element, again) in rows:
-        found[line] = site = Site(index, stack, element)
+        sites[line] = site = Site(index, stack, element)
         site.again = again
-    return found
+    return sites

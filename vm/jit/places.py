@@ -1,525 +1,510 @@
-"""Opcodes that read and write variables, fields and elements (V-5.7), as Python statements.
+"""The family of opcodes that move values between the operand stack, variables, cells, fields and elements (V-5.7, V-7.2).
 
-Hands on `Places`. Must not know: control flow, calls, fuel.
+Containers are copied on write: a value in a second place carries the mark `shared`, and who writes makes its own copy first. The
+facts of the emitter say where that test can be left out, and which elements a variable holds already.
 """
 
 from __future__ import annotations
 
-from ..bytecode import image as im
-from ..bytecode.opcodes import BY_NAME
-from . import facts as s
+from . import kinds
 from .analysis import WHOLES
-from .facts import Entry, slot_of
-from .text import Branch, Loop, Store, keeping
-from .values import CONTAINERS, NOTHING, Expressions
+from .emitter import registrar
+from .facts import Value, slot_of, variables_of
+from .kinds import CONTAINERS
+from .liveness import WRITTEN
+from .text import Branch, Loop, Store, keep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from ..bytecode.opcodes import Opcode
+    from .emitter import Emitter, Form
+    from .kinds import Kind
 
-    from .facts import Kind, Limit
-    from .flow import Flow
-    from .inlining import Body
+EMIT: dict[int, Form] = {}
+emit = registrar(EMIT)
+
+LONGEST = 1 << 40  # more elements than any container holds
+
+# ---------------------------------------------------------------- the operand stack
 
 
-class Places(Expressions):
-    """`known`: an entry with what holds, per local everywhere in the function, and per block and position of the stack.
-    `stored`: what is stored in each."""
+@emit("POP")
+def pop(e: Emitter, op: Opcode, operand: int) -> None:
+    part = e.pop()
+    if not part.pure and part.unboxed is None:
+        e.statement(part.text)
 
-    def __init__(self, program: Any, known: dict[Any, Entry]) -> None:
-        super().__init__(program)
-        self.known = known
-        self.unmarked: set[int] = set()  # SHARE that marks nothing
-        self.moved: set[int] = set()
-        self.unnamed: set[int] = set()  # STORE of hidden locals
-        self.advancing: set[int] = set()  # STORE that a walk does
-        self.stored: dict[Any, list[Entry]] = {}
-        self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
-    # ------------------------------------------------------------ the operand stack
+@emit("DUP")
+def dup(e: Emitter, op: Opcode, operand: int) -> None:
+    part = e.pop() if e.stack[-1].unboxed is not None else e.pop_bound()
+    e.push(part)
+    e.push(part)
 
-    def op_POP(self, operand: int) -> None:
-        part = self.pop()
-        if not part.pure and part.raw is None:
-            self.statement(part.text)
 
-    def op_DUP(self, operand: int) -> None:
-        part = self.pop() if self.stack[-1].raw is not None else self.pop_named()
-        self.push(part)
-        self.push(part)
+@emit("SWAP")
+def swap(e: Emitter, op: Opcode, operand: int) -> None:
+    if not (e.stack[-1].pure or e.stack[-2].pure):
+        e.spill()
+    e.stack[-1], e.stack[-2] = e.stack[-2], e.stack[-1]
 
-    def op_SWAP(self, operand: int) -> None:
-        if not (self.stack[-1].pure or self.stack[-2].pure):
-            self.settle()
-        self.stack[-1], self.stack[-2] = self.stack[-2], self.stack[-1]
 
-    def op_DROP(self, operand: int) -> None:
-        if operand:
-            self.settle()
-            self.taken(operand)
+@emit("DROP")
+def drop(e: Emitter, op: Opcode, operand: int) -> None:
+    if operand:
+        e.spill()
+        e.pop_many(operand)
 
-    def op_SLIDE(self, operand: int) -> None:
-        if operand:
-            self.settle()
-            top = self.pop()
-            self.taken(operand)
-            self.push(top)
 
-    # ------------------------------------------------------------ locals
+@emit("SLIDE")
+def slide(e: Emitter, op: Opcode, operand: int) -> None:
+    if operand:
+        e.spill()
+        top = e.pop()
+        e.pop_many(operand)
+        e.push(top)
 
-    def op_LOAD(self, operand: int) -> None:
-        self.push(self.local(operand))
 
-    def local(self, slot: int) -> Entry:
-        fact = self.facts.slots.get(slot)
-        name = f"l{slot}" if fact is None else fact.text
-        if name != f"l{slot}":
-            slot = int(name[1:])
-            fact = self.facts.slots.get(slot)
-        known = fact or self.known.get(slot, NOTHING)
-        found = Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
-        if fact is not None:
-            found.variant, found.divisor = fact.variant, fact.divisor
-        return found.certain(known)
+# ---------------------------------------------------------------- locals and cells
 
-    def store(self, slot: Any, part: Entry) -> None:
-        self.stored.setdefault(slot, []).append(part)
 
-    def assigned_here(self, slot: int, part: Entry) -> None:
-        """What is known of a local from now on: of its value, and what holds of it everywhere."""
-        name = f"l{slot}"
-        everywhere = self.known.get(slot, NOTHING)
-        open_kind = part.kind[0] not in s.SCALARS  # what is in a container may change in kind
-        kind = everywhere.kind if open_kind and everywhere.kind[0] == part.kind[0] else part.kind
-        kind = (kind[0], -1) if open_kind and kind is part.kind and kind[0] in ("array", "map") else kind
-        low = max([known for known in (part.low, everywhere.low) if known is not None], default=None)
-        high = min([known for known in (part.high, everywhere.high) if known is not None], default=None)
-        same = not open_kind and slot_of(part.text) >= 0
-        self.facts.changed(name)
-        kind = everywhere.kind if kind == s.ANY else kind
-        found = Entry(part.text if same else name, kind, low=low, high=high).certain(part)
-        if kind == everywhere.kind:
-            found.sure, found.number = found.sure or everywhere.sure, found.number or everywhere.number
-        self.facts.slots[slot] = found
+@emit("LOAD")
+def load(e: Emitter, op: Opcode, operand: int) -> None:
+    e.push(e.local(operand))
 
-    def learn(self, limits: Iterable[Limit]) -> None:
-        """Bounds of locals that hold on this path."""
-        for slot, low, high, variant, divisor in limits:
-            now = self.local(slot)
-            now.variant = now.variant if variant is None else variant
-            now.divisor = now.divisor if divisor is None else divisor
-            if low is not None and (now.low is None or now.low < low):
-                now.low = low
-            if high is not None and (now.high is None or now.high > high):
-                now.high = high
-            self.facts.slots[slot] = now
 
-    def op_STORE(self, operand: int) -> None:
-        name = f"l{operand}"
-        part = self.pop()
-        self.store(operand, part)
-        if part.text == name:
-            return
-        self.forget(name)
-        self.assigned_here(operand, part)
-        if self.at in self.advancing:
-            if not part.pure:
-                self.statement(part.text)
-            return
-        self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
+@emit("STORE")
+def store(e: Emitter, op: Opcode, operand: int) -> None:
+    name = f"l{operand}"
+    part = e.pop()
+    e.record_store(operand, part)
+    if part.text == name:
+        return
+    e.preserve(name)
+    e.assign(operand, part)
+    if e.at in e.advancing:
         if not part.pure:
-            self.statement(f"{name} = {part.text}")
-        elif self.at in self.unnamed:
-            self.out.append(Store(operand, part.text))
+            e.statement(part.text)
+        return
+    e.marked = e.marked | {name} if part.text in e.marked else e.marked - {name}
+    if not part.pure:
+        e.statement(f"{name} = {part.text}")
+    elif e.at in e.body.hidden_stores:
+        e.out.append(Store(operand, part.text))
+    else:
+        e.out.append(f"{name} = {part.text}")
+
+
+def append_in_place(e: Emitter, slot: int) -> bool:
+    """CONCAT, STORE as one operation, if the left operand is the local itself: CPython extends such a text where it lies, so
+    that a loop of these is linear."""
+    left, right = e.stack[-2:]
+    name = f"l{slot}"
+    if left.text != name or name in right.uses:
+        return False
+    right = e.pop_bound()
+    e.pop()
+    e.preserve(name)
+    e.spill()
+    e.marked -= {name}
+    e.record_store(slot, Value("", kinds.STRING))
+    e.facts.kill(name)
+    more = right.length or right.max_length
+    check = Branch(f"len({name}) + {f'len({right.text})' if more is None else more} > Q")
+    check.yes.append(f"{e.here()}check_concat({name}, {right.text})")
+    e.out += [check, f"{name} += {right.text}"]
+    return True
+
+
+@emit("NEW_CELL")
+def new_cell(e: Emitter, op: Opcode, operand: int) -> None:
+    e.statement(f"c{operand} = Cell()")
+
+
+@emit("LOAD_CELL")
+def load_cell(e: Emitter, op: Opcode, operand: int) -> None:
+    e.push(Value(f"c{operand}.value", pure=False, uses=frozenset({f"c{operand}"})))
+
+
+@emit("STORE_CELL")
+def store_cell(e: Emitter, op: Opcode, operand: int) -> None:
+    part = e.pop()
+    e.statement(f"c{operand}.value = {part.text}")
+
+
+@emit("CLOSURE")
+def closure(e: Emitter, op: Opcode, operand: int) -> None:
+    cells = "".join([f"c{cell}, " for cell in e.image.functions[operand].captures])
+    e.push(Value(f"Closure({e.constant(op, operand)}, ({cells}))", kinds.PLAIN, pure=False))
+
+
+# ---------------------------------------------------------------- sharing and owning
+
+
+@emit("SHARE")
+def share(e: Emitter, op: Opcode, operand: int) -> None:
+    """Mark the top as shared, unless it has no mark or needs none: it is borrowed by the callee, or moved from its only place."""
+    if e.at in e.body.borrowed_shares:
+        return
+    part = e.stack[-1]
+    if part.kind[0] in kinds.SCALARS or part.text in e.marked:
+        return
+    if not part.is_atom:
+        e.spill()
+        e.stack[-1] = e.bind(e.stack[-1])
+    part = e.pop()
+    name = part.text
+    e.facts.escape()
+    if e.at in e.body.moves and part.kind[0] in WHOLES:
+        debugged = Branch("KEEP")  # a panic is to show the old place as well
+        debugged.yes.append(f"{name}.shared = True")
+        e.spill()
+        e.out.append(debugged)
+        e.push(part)
+        return
+    e.marked |= {name}
+    if part.kind[0] in CONTAINERS:
+        e.statement(f"{name}.shared = True")
+        e.push(part)
+        return
+    other = f"type({name}) is not int and (w := type({name})) is not str and w not in PLAIN"  # most values are one of the two
+    test = Branch(f"not {name}.shared" if part.kind[0] == "enum" else other)
+    test.yes.append(f"share({name})")
+    e.spill()
+    e.out.append(test)
+    e.push(part)
+
+
+@emit("LOAD_OWN")
+def load_own(e: Emitter, op: Opcode, operand: int) -> None:
+    name = f"l{operand}"
+    kind = e.local(operand).kind
+    if e.uses.loads.get(operand, {}).get(e.at) != WRITTEN:
+        e.record_element(name, kinds.ANY)
+    if checks_at_push(e, name, e.uses.consumer(e.at)[0]):
+        e.facts.escape(name)
+    elif name not in e.facts.unique:
+        if (name, e.lists.get(name)) not in e.facts.opened:
+            e.preserve(name)
+        if name in e.lists:
+            make_list_unique(e, operand)
         else:
-            self.out.append(f"{name} = {part.text}")
-
-    def store_concat(self, operand: int) -> bool:
-        """CONCAT, STORE: a local that grows is extended where it lies, so that a loop of these is linear."""
-        left, right = self.stack[-2:]
-        name = f"l{operand}"
-        if left.text != name or name in right.uses:
-            return False
-        right = self.pop_named()
-        self.pop()
-        self.forget(name)
-        self.settle()
-        self.marked -= {name}
-        self.store(operand, Entry("", s.STRING))
-        self.facts.changed(name)
-        more = right.length or right.most
-        check = Branch(f"len({name}) + {f'len({right.text})' if more is None else more} > Q")
-        check.yes.append(f"{self.here()}check_concat({name}, {right.text})")
-        self.out += [check, f"{name} += {right.text}"]
-        return True
-
-    # ------------------------------------------------------------ cells
-
-    def op_NEW_CELL(self, operand: int) -> None:
-        self.statement(f"c{operand} = Cell()")
-
-    def op_LOAD_CELL(self, operand: int) -> None:
-        self.push(Entry(f"c{operand}.value", pure=False, uses=frozenset({f"c{operand}"})))
-
-    def op_STORE_CELL(self, operand: int) -> None:
-        part = self.pop()
-        self.statement(f"c{operand}.value = {part.text}")
-
-    def op_CLOSURE(self, operand: int) -> None:
-        cells = "".join([f"c{cell}, " for cell in self.image.functions[operand].captures])
-        self.push(Entry(f"Closure({self.constant(BY_NAME['CLOSURE'], operand)}, ({cells}))", s.PLAIN, pure=False))
-
-    # ------------------------------------------------------------ sharing and owning
-
-    def op_SHARE(self, operand: int) -> None:
-        if self.at in self.unmarked:
-            return
-        part = self.pop()
-        if part.kind[0] in s.SCALARS or part.text in self.marked:
-            self.push(part)
-            return
-        self.push(part)
-        if not part.simple:
-            self.settle()
-            part = self.named(self.pop())
-        else:
-            self.pop()
-        self.facts.shown()
-        if self.at in self.moved and part.kind[0] in WHOLES:
-            kept = Branch("KEEP")  # the old place is shown when the run ends in a panic
-            kept.yes.append(f"{part.text}.shared = True")
-            self.settle()
-            self.out.append(kept)
-            self.push(part)
-            return
-        self.marked |= {part.text}
-        if part.kind[0] in CONTAINERS:
-            self.statement(f"{part.text}.shared = True")
-            self.push(part)
-            return
-        name = part.text  # most values are of one of these two kinds
-        other = f"type({name}) is not int and (w := type({name})) is not str and w not in PLAIN"
-        test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else other)
-        test.yes.append(f"share({part.text})")
-        self.settle()
-        self.out.append(test)
-        self.push(part)
-
-    def own(self, name: str, kind: Kind) -> None:
-        """`name`, a variable, holds a container that only it sees; another kind of value is left to whoever writes it to
-        refuse."""
-        self.settle()
-        self.marked -= {name}
-        if kind[0] in CONTAINERS:
-            test = Branch(f"{name}.shared")
-            test.yes.append(f"{name} = {self.copying(kind)}({name})")
-            self.out.append(test)
-        else:
-            self.out.append(f"{name} = owned({name})")
-
-    def copying(self, kind: Kind) -> str:
-        """What copies a container of a kind."""
-        return "own_plain" if kind[0] == "array" and self.inner(kind)[0] in s.SCALARS else "own"
-
-    def op_LOAD_OWN(self, operand: int) -> None:
-        name = f"l{operand}"
-        kind = self.local(operand).kind
-        if self.storage.uses.get(operand, {}).get(self.at) != 2:
-            self.put(name, s.ANY)
-        if self.asks_later(name, self.storage.consumer(self.at)[0]):
-            self.facts.shown(name)
-        elif name not in self.facts.owned:
-            if (name, self.lists.get(name)) not in self.facts.opened:
-                self.forget(name)
-            if name in self.lists:
-                self.own_list(operand)
-            else:
-                self.own(name, kind)
-            self.facts.shown(name)
-            self.facts.owned |= {name} if kind[0] in CONTAINERS else frozenset()
-        self.push(self.local(operand))
-
-    def asks_later(self, name: str, by: int) -> bool:
-        """Whether the push of an element asks whether its array is shared: only if the loop has not found out that it is not."""
-        asked = name in self.facts.owned or (name, self.lists.get(name)) in self.facts.opened
-        return not asked and by in self.roomy.get(name, ()) and self.storage.called(by) == ("Array", "push")
-
-    def own_list(self, slot: int) -> None:
-        """The same for an array whose list is in a variable: the first write in the loop asks, for all of them."""
-        name = f"l{slot}"
-        key = (name, self.lists[name])
-        if key in self.facts.opened:
-            return
-        self.facts.opened |= {key}
-        self.settle()
-        self.marked -= {name}
-        first, test = Branch(f"b{slot} is None"), Branch(f"l{slot}.shared")
-        test.yes.append(f"l{slot} = {self.copying(self.local(slot).kind)}(l{slot})")
-        first.yes += [test, f"a{slot} = b{slot} = l{slot}.items"]
-        self.out.append(first)
-
-    def op_CELL_OWN(self, operand: int) -> None:
-        name = self.temporary()
-        self.statement(f"{name} = own_cell(c{operand})")
-        self.push(Entry(name))
-
-    def op_FIELD_OWN(self, operand: int) -> None:
-        part = self.pop_named()
-        name = self.temporary()
-        kind = self.kinds.field(part.kind, operand)
-        self.statement(f"{self.here()}{name} = {part.text}.f{operand}")
-        test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"shared_mark({name})")
-        test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
-        self.out.append(test)
-        self.facts.replaced(operand)
-        self.push(Entry(name, kind))
-
-    def op_INDEX_OWN(self, operand: int) -> None:
-        part, index = self.stack[-2:]
-        kind = self.inner(part.kind)
-        if kind[0] in ("array", "map"):
-            self.put(part.text, (kind[0], -1), index.kind)
-        name, alone = self.facts.elements.get((part.text, index.text), ("", False))
-        if alone:  # nothing to do, so what is pending may wait
-            self.taken(2)
-            self.read.add(name)
-            self.push(Entry(name, kind, pure=False, uses=frozenset({name})))
-            return
-        index = self.pop_named()
-        part = self.pop_named()
-        self.settle()
-        if part.kind[0] == "array" and index.kind[0] == "int":
-            name = self.own_element(part, index, kind)
-        else:
-            name = self.temporary()
-            self.out.append(f"{self.here()}{name} = op_INDEX_OWN({part.text}, {index.text})")
-            self.facts.written(part.text)
-        self.push(Entry(name, kind, pure=False, uses=frozenset({name})))
-
-    def own_element(self, part: Entry, index: Entry, kind: Kind) -> str:
-        """The variable with an element that only its array sees. Where a copy replaces it, those that may be the same follow."""
-        key = (part.text, index.text)
-        name, _ = self.facts.elements.get(key, ("", False))
-        if name:
-            self.read.add(name)
-        else:
-            name = self.temporary()
-            self.out.append(f"{name} = ({self.element(part, index)})")
-        known = self.facts.elements.items()
-        others = [(other, *place) for place, (other, _) in known if place != key and may_be(place[0], part.text)]
-        branch = Branch(f"{name}.shared")
-        for variable in [name, *[other for other, _, _ in others]]:
-            self.forget(variable)
-            self.marked -= {variable}
-        branch.yes.append(f"{name} = {self.items(part.text)}[{index.text}] = own({name})")
-        branch.yes += [f"{other} = {self.items(array)}[{position}]" for other, array, position in others]
-        attempt = Loop("try:", "except AttributeError:")
-        attempt.body.append(branch)
-        attempt.otherwise.append("pass")
-        self.out.append(branch if kind[0] in CONTAINERS else attempt)
-        self.facts.shown(name)
-        if kind[0] in CONTAINERS:
-            self.facts.elements[key] = (name, True)
-        self.reached(index)
-        return name
-
-    # ------------------------------------------------------------ writing
-
-    def op_SET_FIELD(self, operand: int) -> None:
-        value, part = self.taken(2)
-        if not part.simple:
-            self.push(value)
-            self.push(part)
-            self.settle()
-            value, part = self.taken(2)
-            part = self.named(part)
-        if value.kind[0] not in s.SCALARS:
-            self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
-            self.facts.replaced(operand)
-            return
-        name, text = value.text, value.text
-        if not value.simple:
-            name = self.temporary()
-            text = f"({keeping(name)}{value.text})"
-        self.statement(f"{self.here()}{part.text}.f{operand} = {text}")
-        self.facts.replaced(operand)
-        if name.isidentifier():
-            self.facts.elements[part.text, f".f{operand}"] = (name, False)
-
-    def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
-        """An element is put into a local Array or Map."""
-        if slot_of(array) >= 0:
-            self.store(("element", slot_of(array)), Entry("", kind))
-            self.store(("key", slot_of(array)), Entry("", key))
-
-    def op_SET_INDEX(self, operand: int) -> None:
-        self.put(self.stack[-2].text, self.stack[-3].kind, self.stack[-1].kind)
-        if self.stack[-2].kind[0] == "map":
-            self.certify_key(1)
-            self.set_entry()
-            return
-        if self.stack[-2].kind[0] == "array" and self.stack[-1].kind[0] == "" and self.stack[-1].simple:
-            self.set_unknown()
-            return
-        if self.stack[-2].kind[0] != "array" or self.stack[-1].kind[0] != "int":
-            self.generic(BY_NAME["SET_INDEX"], operand)
-            return
-        index = self.pop_named()
-        part = self.pop_named()
-        value = self.pop()
-        self.statement(f"{self.element(part, index)} = {value.text}")
-        self.facts.written(part.text)
-        self.reached(index)
-
-    def set_unknown(self) -> None:
-        """An element at a position of which it is not known here that it is an Int."""
-        self.settle()
-        index, part = self.pop(), self.pop_named()
-        value = self.pop()
-        plain = Branch(f"type({index.text}) is int and {index.text} >= 0")
-        self.facts.written(part.text)
-        plain.yes.append(f"{self.at_element(part.text, index.text)}{self.items(part.text)}[{index.text}] = {value.text}")
-        plain.no.append(f"{self.here()}op_SET_INDEX({value.text}, {part.text}, {index.text})")
-        self.out.append(plain)
-
-    def set_entry(self) -> None:
-        """A Map under a key that needs no encoding."""
-        self.settle()
-        key, part = self.pop_named(), self.pop_named()
-        value = self.pop()
-        word = "int" if key.kind[0] == "int" else "str"
-        items = self.items(part.text)
-        test = self.room_in(part.text)
-        known = key.sure and key.kind[0] in ("string", "int")
-        room = Branch(test if known else f"({test}) and type({key.text}) is {word}")
-        room.yes.append(f"{items}[{key.text}] = {value.text}")
-        room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
-        self.out.append(room)
+            make_unique(e, name, kind)
+        e.facts.escape(name)
+        e.facts.unique |= {name} if kind[0] in CONTAINERS else frozenset()
+    e.push(e.local(operand))
 
 
-def may_be(array: str, other: str) -> bool:
+def make_unique(e: Emitter, name: str, kind: Kind) -> None:
+    """Copy the container in a variable if it is shared. A value of another kind is left for the write to refuse."""
+    e.spill()
+    e.marked -= {name}
+    if kind[0] in CONTAINERS:
+        test = Branch(f"{name}.shared")
+        test.yes.append(f"{name} = {copier(e, kind)}({name})")
+        e.out.append(test)
+    else:
+        e.out.append(f"{name} = unshared({name})")
+
+
+def copier(e: Emitter, kind: Kind) -> str:
+    """The function that copies a container of a kind."""
+    return "own_plain" if kind[0] == "array" and e.kinds.inner(kind)[0] in kinds.SCALARS else "own"
+
+
+def make_list_unique(e: Emitter, slot: int) -> None:
+    """The same for an array whose list is in a variable throughout a loop: only the first write in the loop tests."""
+    name = f"l{slot}"
+    key = (name, e.lists[name])
+    if key in e.facts.opened:
+        return
+    e.facts.opened |= {key}
+    e.spill()
+    e.marked -= {name}
+    first, test = Branch(f"b{slot} is None"), Branch(f"l{slot}.shared")
+    test.yes.append(f"l{slot} = {copier(e, e.local(slot).kind)}(l{slot})")
+    first.yes += [test, f"a{slot} = b{slot} = l{slot}.items"]
+    e.out.append(first)
+
+
+def checks_at_push(e: Emitter, name: str, consumer: int) -> bool:
+    """Whether the test for sharing is left to the push of an element by the instruction `consumer`: where the loop knows before
+    whether there is room, one flag says both."""
+    known = name in e.facts.unique or (name, e.lists.get(name)) in e.facts.opened
+    return not known and consumer in e.roomy.get(name, ()) and e.uses.builtin_at(consumer) == ("Array", "push")
+
+
+@emit("CELL_OWN")
+def cell_own(e: Emitter, op: Opcode, operand: int) -> None:
+    name = e.temporary()
+    e.statement(f"{name} = own_cell(c{operand})")
+    e.push(Value(name))
+
+
+# ---------------------------------------------------------------- fields
+
+
+@emit("GET_FIELD")
+def get_field(e: Emitter, op: Opcode, operand: int) -> None:
+    part = e.pop()
+    kind = e.kinds.field(part.kind, operand)
+    name, _ = e.facts.elements.get((part.name, f".f{operand}"), ("", False))
+    if name:
+        e.read.add(name)
+        e.push_variable(name, kind)
+        return
+    e.push_expression(f"{part.text}.f{operand}", [part], kind, pure=False)
+
+
+@emit("FIELD_OWN")
+def field_own(e: Emitter, op: Opcode, operand: int) -> None:
+    part = e.pop_bound()
+    name = e.temporary()
+    kind = e.kinds.field(part.kind, operand)
+    e.statement(f"{e.here()}{name} = {part.text}.f{operand}")
+    test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"is_shared({name})")
+    test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
+    e.out.append(test)
+    e.facts.kill_field(operand)
+    e.push(Value(name, kind))
+
+
+@emit("SET_FIELD")
+def set_field(e: Emitter, op: Opcode, operand: int) -> None:
+    value, part = e.pop_many(2)
+    if not part.is_atom:
+        e.push(value)
+        part = e.spilled(part)
+        value = e.pop()
+    if value.kind[0] not in kinds.SCALARS:
+        e.statement(f"{e.here()}{part.text}.f{operand} = {value.text}")
+        e.facts.kill_field(operand)
+        return
+    name, text = value.text, value.text
+    if not value.is_atom:
+        name = e.temporary()
+        text = f"({keep(name)}{value.text})"
+    e.statement(f"{e.here()}{part.text}.f{operand} = {text}")
+    e.facts.kill_field(operand)
+    if name.isidentifier():
+        e.facts.elements[part.text, f".f{operand}"] = (name, False)
+
+
+# ---------------------------------------------------------------- elements of Arrays
+
+
+def element(e: Emitter, array: Value, index: Value) -> str:
+    """The expression of an element, or P004; both are atoms."""
+    place = e.element_site(array.text, index.text)
+    return f"{place}{e.list_of(array.text)}[{subscript(index)}]"
+
+
+def subscript(index: Value) -> str:
+    """A position as Python takes it: a negative one would count from the end, so it becomes one behind every end."""
+    natural = index.low is not None and index.low >= 0
+    return index.text if natural else f"{index.text} if {index.text} >= 0 else BEHIND"
+
+
+def note_in_bounds(e: Emitter, index: Value) -> None:
+    """A position that has raised no panic is one of an array."""
+    slot = slot_of(index.text)
+    if slot >= 0:
+        e.refine([(slot, 0, LONGEST, None, None)])
+        e.facts.slots[slot].kind = kinds.INT
+
+
+@emit("INDEX_ARRAY")
+def index_array(e: Emitter, op: Opcode, operand: int) -> None:
+    index = e.pop()
+    if not index.is_atom:
+        index = bind_index(e, index)
+    array = e.pop()
+    kind = e.kinds.inner(array.kind)
+    name, _ = e.facts.elements.get((array.text, index.text), ("", False))
+    if name:
+        e.read.add(name)
+        e.push_variable(name, kind)
+    elif array.is_atom:
+        text = f"({element(e, array, index)})"
+        e.push(Value(text, kind, pure=False, uses=variables_of([array, index]), depth=array.depth + 1))
+        again = index.text[0] != "t" or index.text in e.facts.results.values()
+        if slot_of(array.text) in e.uses.repeated and again:
+            keep_element(e, array.text, index.text)
+    else:
+        text = f"({e.element_site('x', index.text)}(x := {array.text}).items[{subscript(index)}])"
+        e.push(Value(text, kind, pure=False, uses=variables_of([array, index]), depth=array.depth + 1))
+    note_in_bounds(e, index)
+
+
+def bind_index(e: Emitter, index: Value) -> Value:
+    """A position as an atom; the same sum of locals has the same one."""
+    key = (index.text, *sorted(index.uses))
+    name = e.facts.results.get(key)
+    if name is not None and index.pure:
+        return Value(name, kinds.INT, uses=frozenset({name}), low=index.low, high=index.high)
+    bound = e.spilled(index)
+    if index.pure and index.uses:
+        e.facts.results[key] = bound.text
+    return bound
+
+
+def keep_element(e: Emitter, array: str, index: str) -> None:
+    """Let the expression on top assign the element to a variable too, for the next read."""
+    value, name = e.stack[-1], e.temporary()
+    value.binding = (name, value.text)
+    value.text = f"({keep(name)}{value.text})"
+    value.uses |= {name}
+    e.facts.elements[array, index] = (name, False)
+
+
+@emit("INDEX")
+def index(e: Emitter, op: Opcode, operand: int) -> None:
+    part, position = e.stack[-2:]
+    if part.kind[0] == "array" and position.kind[0] == "int":
+        index_array(e, op, operand)
+    elif part.kind[0] == "map" and position.kind[0] in ("string", "int"):
+        guard_key(e, 1)
+        part, key = e.pop_two_bound()
+        entry = f"(x := {e.list_of(part.text)}.get({map_key(key)}, END))"
+        text = f"(x if {entry} is not END else {e.here()}key_not_found({key.text}))"
+        e.push(Value(text, e.kinds.inner(part.kind), pure=False, uses=variables_of([part, key]), depth=1))
+    else:
+        e.generic(op, operand)
+
+
+@emit("INDEX_OWN")
+def index_own(e: Emitter, op: Opcode, operand: int) -> None:
+    part, index = e.stack[-2:]
+    kind = e.kinds.inner(part.kind)
+    if kind[0] in ("array", "map"):
+        e.record_element(part.text, (kind[0], kinds.UNKNOWN), index.kind)
+    name, alone = e.facts.elements.get((part.text, index.text), ("", False))
+    if alone:  # there is nothing to do, so nothing has to be spilled
+        e.pop_many(2)
+        e.read.add(name)
+        e.push_variable(name, kind)
+        return
+    index = e.pop_bound()
+    part = e.pop_bound()
+    e.spill()
+    if part.kind[0] == "array" and index.kind[0] == "int":
+        name = make_element_unique(e, part, index, kind)
+    else:
+        name = e.temporary()
+        e.out.append(f"{e.here()}{name} = op_INDEX_OWN({part.text}, {index.text})")
+        e.facts.kill_elements(part.text)
+    e.push_variable(name, kind)
+
+
+def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> str:
+    """The variable with an element that only its array sees. Where a copy replaces the element, the variables that may hold
+    the same one get it too."""
+    key = (part.text, index.text)
+    name, _ = e.facts.elements.get(key, ("", False))
+    if name:
+        e.read.add(name)
+    else:
+        name = e.temporary()
+        e.out.append(f"{name} = ({element(e, part, index)})")
+    known = e.facts.elements.items()
+    aliases = [(other, *place) for place, (other, _) in known if place != key and may_alias(place[0], part.text)]
+    branch = Branch(f"{name}.shared")
+    for variable in [name, *[other for other, _, _ in aliases]]:
+        e.preserve(variable)
+        e.marked -= {variable}
+    branch.yes.append(f"{name} = {e.list_of(part.text)}[{index.text}] = own({name})")
+    branch.yes += [f"{other} = {e.list_of(array)}[{position}]" for other, array, position in aliases]
+    attempt = Loop("try:", "except AttributeError:")
+    attempt.body.append(branch)
+    attempt.otherwise.append("pass")
+    e.out.append(branch if kind[0] in CONTAINERS else attempt)
+    e.facts.escape(name)
+    if kind[0] in CONTAINERS:
+        e.facts.elements[key] = (name, True)
+    note_in_bounds(e, index)
+    return name
+
+
+def may_alias(array: str, other: str) -> bool:
     """Whether two variables may hold the same array: locals hold their own, others may hold elements of one."""
     return array == other or (array[0] != "l" and other[0] != "l")
 
 
-# ----------------------------------------------------------------
-# Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7); and what is
-# read later at all.
-#
-# Hands on `moved`, `unnamed` and `read_after`.
-
-LOAD, LOAD_OWN, STORE, SHARE, JUMP = (BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "SHARE", "JUMP"))
-# What these give is new, or has its mark.
-ALONE = frozenset({BY_NAME[name].number for name in ("SHARE", "CALL", "ARRAY", "MAP", "STRUCT")})
-
-
-def moved(body: Body, flow: Flow) -> set[int]:
-    """SHARE of a local that is not read again: its value goes on to another local, or as an argument. A method found at run time
-    asks for the mark of its receiver."""
-    live = lives(body, flow)
-    found = set()
-    seen_twice = _unsure(body, flow)
-    for start, block in flow.blocks.items():
-        after = _after(flow, start, live)
-        for at in range(start + 1, block.end):
-            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
-            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
-            if number == SHARE and loaded == LOAD and placed and slot not in seen_twice:
-                read, written = _used(body.instructions[at + 1 : block.end])
-                if slot not in read and (slot in written or slot not in after):
-                    found.add(at)
-    return found
+@emit("SET_INDEX")
+def set_index(e: Emitter, op: Opcode, operand: int) -> None:
+    value, part, index = e.stack[-3:]
+    e.record_element(part.text, value.kind, index.kind)
+    if part.kind[0] == "map":
+        guard_key(e, 1)
+        set_map_entry(e)
+    elif part.kind[0] == "array" and index.kind[0] == "" and index.is_atom:
+        set_at_unknown_index(e)
+    elif part.kind[0] != "array" or index.kind[0] != "int":
+        e.generic(op, operand)
+    else:
+        index = e.pop_bound()
+        part = e.pop_bound()
+        value = e.pop()
+        e.statement(f"{element(e, part, index)} = {value.text}")
+        e.facts.kill_elements(part.text)
+        note_in_bounds(e, index)
 
 
-def unnamed(body: Body) -> set[int]:
-    """STORE of locals without a name: those that the compiler has made for itself, which no panic shows."""
-    names = body.program.image.names
-    named: dict[int, set[int]] = {}
-    found = set()
-    for at, (_, number, slot) in enumerate(body.instructions):
-        if number == STORE:
-            inlined = body.places[at][1]
-            if inlined.function not in named:
-                rows = names[inlined.function] if names else []
-                named[inlined.function] = {place for _, place, _, _ in rows}
-            if slot - inlined.slot not in named[inlined.function]:
-                found.add(at)
-    return found
+def set_at_unknown_index(e: Emitter) -> None:
+    """Write an element at a position that is perhaps no Int."""
+    e.spill()
+    index, part = e.pop(), e.pop_bound()
+    value = e.pop()
+    plain = Branch(f"type({index.text}) is int and {index.text} >= 0")
+    e.facts.kill_elements(part.text)
+    plain.yes.append(f"{e.element_site(part.text, index.text)}{e.list_of(part.text)}[{index.text}] = {value.text}")
+    plain.no.append(f"{e.here()}op_SET_INDEX({value.text}, {part.text}, {index.text})")
+    e.out.append(plain)
 
 
-def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
-    """The locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
-    live = lives(body, flow)
-    found: set[int] = set()
-    for start, block in flow.blocks.items():
-        after = set(_after(flow, start, live))
-        for at in reversed(range(start, block.end)):
-            if at in places:
-                found |= after
-            _, number, slot = body.instructions[at]
-            if number in (LOAD, LOAD_OWN):
-                after.add(slot)
-            elif number == STORE:
-                after.discard(slot)
-            if at in places:
-                found |= after
-    return found
+# ---------------------------------------------------------------- entries of Maps
 
 
-def lives(body: Body, flow: Flow) -> dict[int, frozenset[int]]:
-    """By block, the locals that are read from its beginning on before they are assigned."""
-    reads: dict[int, frozenset[int]] = {}
-    writes: dict[int, frozenset[int]] = {}
-    for start, block in flow.blocks.items():
-        reads[start], writes[start] = _used(body.instructions[start : block.end])
-    live: dict[int, frozenset[int]] = dict.fromkeys(flow.blocks, frozenset())
-    pending = list(flow.blocks)
-    while pending:
-        start = pending.pop()
-        after = _after(flow, start, live)
-        before = reads[start] | (after - writes[start])
-        if before != live[start]:
-            live[start] = before
-            pending += flow.blocks[start].preds
-    return live
+def guard_key(e: Emitter, depth: int) -> None:
+    """Guard a local that is to be a key, `depth` positions from the top: where it is of another kind than the image says,
+    deoptimise. What follows need not ask again."""
+    key = e.stack[-depth]
+    slot, class_ = slot_of(key.text), {"string": "str", "int": "int"}.get(key.kind[0])
+    if key.certain or slot < 0 or class_ is None:
+        return
+    e.spill()
+    guard = Branch(f"type({key.text}) is not {class_}")
+    guard.yes.append(f"{e.site(e.at, e.stack)}raise Deoptimise")
+    e.out.append(guard)
+    key.certain = e.stack[-depth].certain = True
+    known = e.facts.slots.get(slot)
+    e.facts.slots[slot] = key.under_name(key.text)
+    if known is not None:
+        e.facts.slots[slot].variant, e.facts.slots[slot].divisor = known.variant, known.divisor
 
 
-def _unsure(body: Body, flow: Flow) -> set[int]:
-    """Locals whose value may lie in another place without a mark, as a part of what a pattern takes apart and `self` do."""
-    function = body.program.image.functions[body.root.function]
-    borrowed = {0} if "::" in function.name or function.flags & im.F_METHOD else set()
-    return borrowed | {
-        slot
-        for start, block in flow.blocks.items()
-        for at in range(start, block.end)
-        for _, number, slot in [body.instructions[at]]
-        if number == STORE and not _alone(body, flow, start, at)
-    }
+def map_key(key: Value) -> str:
+    """What the dict of a Map has for a key that is an atom: a String or an Int as it is, others encoded."""
+    if key.certain and key.kind[0] in ("string", "int"):
+        return key.text
+    return f"{key.text} if type({key.text}) is {'int' if key.kind[0] == 'int' else 'str'} else key_of({key.text})"
 
 
-def _alone(body: Body, flow: Flow, start: int, at: int) -> bool:
-    """Whether nothing else holds what is on the stack before an instruction; a return of an inlined function is a jump to it."""
-    if at > start:
-        return body.instructions[at - 1][1] in ALONE
-    for block in [flow.blocks[pred] for pred in flow.blocks[start].preds]:
-        made, last = body.instructions[max(block.start, block.end - 2)][1], body.instructions[block.end - 1][1]
-        if last != JUMP or made not in ALONE:
-            return False
-    return True
+def set_map_entry(e: Emitter) -> None:
+    """Put value, Map and key on the stack into the Map; a key that has to be encoded goes the long way."""
+    e.spill()
+    key, part = e.pop_bound(), e.pop_bound()
+    value = e.pop()
+    class_ = "int" if key.kind[0] == "int" else "str"
+    test = room_test(e, part.text)
+    known = key.certain and key.kind[0] in ("string", "int")
+    room = Branch(test if known else f"({test}) and type({key.text}) is {class_}")
+    room.yes.append(f"{e.list_of(part.text)}[{key.text}] = {value.text}")
+    room.no.append(f"{e.here()}map_store({part.text}, {key.text}, {value.text})")
+    e.out.append(room)
 
 
-def _after(flow: Flow, start: int, live: dict[int, frozenset[int]]) -> frozenset[int]:
-    return frozenset().union(*[live[target] for target, _ in flow.blocks[start].succs if target in live])
-
-
-def _used(instructions: list[tuple[int, int, int]]) -> tuple[frozenset[int], frozenset[int]]:
-    """The locals that a straight run reads before it assigns them, and those that it assigns."""
-    read: set[int] = set()
-    written: set[int] = set()
-    for _, number, slot in instructions:
-        if number in (LOAD, LOAD_OWN) and slot not in written:
-            read.add(slot)
-        elif number == STORE:
-            written.add(slot)
-    return frozenset(read), frozenset(written)
+def room_test(e: Emitter, array: str) -> str:
+    """The test whether an Array or Map can take one element more."""
+    test = f"len({e.list_of(array)}) < M"
+    return f"m{array[1:]} or {test}" if e.at in e.roomy.get(array, ()) else test

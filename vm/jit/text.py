@@ -1,4 +1,9 @@
-"""Python text in the making: a tree of statements, printed with a table from line to place in the bytecode."""
+"""Python text: a tree of statements, and its printer, which also gives the places in the bytecode of its lines.
+
+A text may contain marks that are no Python. That of a site begins a line of its own, whose place in the bytecode it says.
+That of a variable stands before an expression in parentheses, and becomes an assignment in it if something reads the
+variable.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +16,23 @@ if TYPE_CHECKING:
     Statement = Union[str, "Line", "Branch", "Loop"]  # noqa: UP007 - classes of this module, named before they are there
 
 MARK, END = "\x01", "\x02"
-KEEP, KEPT = "\x03", "\x04"
+KEEP, KEEP_END = "\x03", "\x04"
 DEEPEST = 80  # levels of indentation; CPython has room for 100
 LOOPS = 18  # nested loops; CPython has room for 20 blocks
 
 
 def mark(site: int) -> str:
+    """What begins the line that stands for a site, given by its number among the sites of the translation."""
     return f"{MARK}{site}{END}"
 
 
-def keeping(name: str) -> str:
-    """Begins an expression in parentheses whose value a variable keeps, if that is read."""
-    return f"{KEEP}{name}{KEPT}"
+def keep(name: str) -> str:
+    """What begins an expression in parentheses whose value a variable keeps, if that is read."""
+    return f"{KEEP}{name}{KEEP_END}"
 
 
 class Line:
-    """A statement that is decided upon later; None: there is none."""
+    """A statement whose text is decided upon later; while it is None there is no statement."""
 
     __slots__ = ("text",)
 
@@ -35,7 +41,7 @@ class Line:
 
 
 class Store(Line):
-    """The assignment of a local that may turn out to be read nowhere."""
+    """The assignment of a local that nothing may turn out to read."""
 
     __slots__ = ("slot",)
 
@@ -45,6 +51,8 @@ class Store(Line):
 
 
 class Branch:
+    """An `if`, with the statements of either path."""
+
     __slots__ = ("condition", "yes", "no")
 
     def __init__(self, condition: str) -> None:
@@ -66,7 +74,8 @@ class Loop:
 
 
 class Printer:
-    """`lines` of the text, `places`: site by line number. `read`: which variables that keep a value are read."""
+    """`lines`: the text so far. `places`: the number of the site by line number. `read`: the variables that keep a value and are
+    read."""
 
     def __init__(self, read: set[str]) -> None:
         self.read = read
@@ -75,11 +84,10 @@ class Printer:
 
     def line(self, indent: int, text: str) -> None:
         if KEEP in text:
-            beginning, *kept = text.split(KEEP)
-            for part in kept:
-                name, _, rest = part.partition(KEPT)
-                beginning += f"{name} := {rest}" if name in self.read else rest
-            text = beginning
+            text, *parts = text.split(KEEP)
+            for part in parts:
+                name, _, rest = part.partition(KEEP_END)
+                text += f"{name} := {rest}" if name in self.read else rest
         first, *marked = text.split(MARK)
         if first or not marked:
             self.lines.append(" " * indent + first)
@@ -133,23 +141,23 @@ class Printer:
 
 
 def stores(statements: list[Statement], texts: list[str]) -> list[Store]:
-    """The assignments that are decided upon later; `texts` gets all that is read."""
-    found: list[Store] = []
+    """The assignments in a tree that are decided upon later; all texts that may read a variable are added to `texts`."""
+    undecided: list[Store] = []
     for statement in statements:
         if isinstance(statement, str):
             texts.append(statement)
         elif isinstance(statement, Store):
-            found.append(statement)
+            undecided.append(statement)
             texts.append(str(statement.text).partition(" = ")[2])
         elif isinstance(statement, Line):
             texts.append(statement.text or "")
         elif isinstance(statement, Branch):
             texts.append(statement.condition)
-            found += stores(statement.yes, texts) + stores(statement.no, texts)
+            undecided += stores(statement.yes, texts) + stores(statement.no, texts)
         else:
             texts.append(statement.head)
-            found += stores(statement.body, texts) + stores(statement.otherwise, texts)
-    return found
+            undecided += stores(statement.body, texts) + stores(statement.otherwise, texts)
+    return undecided
 
 
 def printable(statements: list[Statement]) -> list[Statement]:
@@ -167,7 +175,7 @@ def ends(statements: list[Statement]) -> bool:
 
 
 def printed(head: str, statements: list[Statement], read: set[str]) -> tuple[str, dict[int, int]]:
-    """The text of a function, and site by line."""
+    """The text of a function with the line `head`, and the number of the site by line number."""
     printer = Printer(read)
     printer.line(0, head)
     printer.block(1, statements, 0)

@@ -1,8 +1,7 @@
-"""The translated tier of one machine: runs translated parts, and turns their frames into the interpreter's when they leave
-(V-7.3).
+"""The translated tier: the translated parts of a program, and what runs them for one machine (V-7.3).
 
-Hands on `Tier`. While a part runs, Python's own frames stand for those of the task; a `Leave` or a panic that comes out of
-them shows by its traceback where each one was. Must not know: Python text.
+While a part runs, Python's own frames stand for those of the task. A `Deoptimise` or a panic that comes out of them shows by its
+traceback where each one was, and the frames of the interpreter are built from that.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..panics import Panic
 from ..values import Array
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
-from .library import NAMES, Leave, Part, blank
+from .library import NAMES, Deoptimise, Part, blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,17 +30,10 @@ if TYPE_CHECKING:
     from .library import Site as Place
 
 
-# ----------------------------------------------------------------
-# The translated parts of a program, made when they are first wanted and shared by its machines; what the host has kept of them
-# from other processes is not made again.
-#
-# Hands on `Translation`: a part's code by function or loop, and the names it uses. What makes them is imported by the first
-# that is
-# made.
-
-
 class Translation:
-    """`parts`: by (function, head or -1 for all of it, metered); None for what stays with the interpreter."""
+    """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept
+    of them from other processes is not made again; the translator is only imported for the first part that has to be made.
+    `parts`: by (function, head or -1 for all of it, metered); None for what stays with the interpreter."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
@@ -53,17 +45,17 @@ class Translation:
         if kept is not None:
             self.bodies, rows = kept
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
-        self.found = len(self.parts)  # that were kept
-        self.passing: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
+        self.saved = len(self.parts)  # parts that the host has kept
+        self.transient: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
 
     def grown(self) -> int:
         """How many parts there are to keep beyond those that were kept."""
-        return len(self.parts) - len(self.passing) - self.found
+        return len(self.parts) - len(self.transient) - self.saved
 
     def packed(self) -> tuple[Any, Any]:
         """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator. Other
         threads may be translating meanwhile."""
-        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.passing]
+        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.transient]
         return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
 
     def function(self, number: int, metered: bool) -> Function | None:
@@ -116,7 +108,7 @@ class Translation:
         except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
             return None
         except (RecursionError, MemoryError):  # the same, or there was little room here
-            self.passing.add(key)
+            self.transient.add(key)
             return None
         finally:
             if done is not None:
@@ -138,18 +130,18 @@ class Translation:
         return NAMES[name]
 
 
-# ----------------------------------------------------------------
+# ---------------------------------------------------------------- running them
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
 WARM = 1 << 30
-PATIENCE = 50  # times that a function or loop may leave
+PATIENCE = 50  # times that a function or loop may deoptimise
 NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
 
 
-class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
-    """The Python function of a function value, by its Code; None where only the interpreter can call it."""
+class FunctionValues(dict):  # type: ignore[type-arg]  # typing is not loaded to run
+    """By the Code of a function value, its Python function; None where only the interpreter can call it."""
 
     def __init__(self, tier: Tier) -> None:
         super().__init__()
@@ -157,19 +149,20 @@ class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
 
     def __missing__(self, code: Any) -> Any:
         tier = self.tier
-        found = None
+        function = None
         if code.home is tier.program and code.number in tier.translation.graph.values:
-            found = tier.function(code.number)
+            function = tier.function(code.number)
             tier.program.link(code)  # its cost is known from then on
-        self[code] = found
-        return found
+        self[code] = function
+        return function
 
 
 class Tier:
-    """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
-    the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
-    stops at the very instruction. `Q` characters are surely not too many for a String of this run; a container has at most `M`
-    elements."""
+    """What runs translated code for one machine. `metered`: the run has a limit of steps, or its steps are to be counted.
+
+    `globals` are those of translated code. `S` is the stop flag, and `L` the number of calls that must be able to nest still
+    for a function to go on. `F` holds the fuel left; below `LOW` the interpreter goes on, which stops at the very
+    instruction. `Q` characters are surely not too many for a String of this run, and a container has at most `M` elements."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
@@ -182,27 +175,27 @@ class Tier:
         self.parts: dict[Any, Part] = {}
         self.functions: dict[int, Any] = {}
         self.loops: dict[int, Any] = {}
-        self.leaves: dict[Any, int] = {}
+        self.deoptimisations: dict[Any, int] = {}  # how often a function or loop has deoptimised
         self.fuel = [0]
         self.charged = False  # whether translated code runs that counts fuel
-        self.names: dict[str, Any] = {
-            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self),
+        self.globals: dict[str, Any] = {
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": FunctionValues(self),
             "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
             "call_method": self.call_method, "call_inout": self.call_inout,
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
         """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
-        self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
-        self.names["Q"], self.names["M"] = limits.surely // 4, limits.items
+        self.globals["S"], self.globals["L"] = stopped, NEVER if stopped else 1
+        self.globals["Q"], self.globals["M"] = limits.surely // 4, limits.items
 
     def charge(self, cost: int) -> bool:
         """Fuel of a built-in that translated code calls; False where none runs that counts it. Where little would be left, the
         interpreter calls the built-in (V-6.7)."""
         if not self.charged:
             return False
-        if self.fuel[0] - cost < self.names["LOW"]:
-            raise Leave
+        if self.fuel[0] - cost < self.globals["LOW"]:
+            raise Deoptimise
         self.fuel[0] -= cost
         return True
 
@@ -212,35 +205,35 @@ class Tier:
         """The Python function of a function of the program; None if it stays with the interpreter."""
         if number not in self.functions:
             part = self.translation.whole(number, self.metered)
-            self.functions[number] = None if part is None or not self.callees(part) else self.names[f"fn{number}"]
+            self.functions[number] = None if part is None or not self.link(part) else self.globals[f"fn{number}"]
         return self.functions[number]
 
-    def callees(self, part: Part) -> bool:
-        """Bind a part and all that it calls; nothing, if some of it is not translated."""
-        found: dict[str, Part] = {part.name: part}
+    def link(self, part: Part) -> bool:
+        """Make a part and all that it calls functions of Python; none of them, and False, if some of that is not translated."""
+        parts: dict[str, Part] = {part.name: part}
         pending = [part]
         while pending:
             for name in pending.pop().code.co_names:
-                if name[:2] == "fn" and name[2:].isdigit() and name not in self.names and name not in found:
+                if name[:2] == "fn" and name[2:].isdigit() and name not in self.globals and name not in parts:
                     callee = self.translation.whole(int(name[2:]), self.metered)
                     if callee is None:
                         return False
-                    found[name] = callee
+                    parts[name] = callee
                     pending.append(callee)
-        for name, callee in found.items():
-            self.names[name] = self.bound(callee)
+        for name, callee in parts.items():
+            self.globals[name] = self._python_function(callee)
         return True
 
-    def bound(self, part: Part) -> Any:
+    def _python_function(self, part: Part) -> Any:
         for name in part.code.co_names:
-            if name not in self.names and not (name[:2] == "fn" and name[2:].isdigit()):
+            if name not in self.globals and not (name[:2] == "fn" and name[2:].isdigit()):
                 try:
-                    self.names[name] = self.translation.value_of(name)
+                    self.globals[name] = self.translation.value_of(name)
                 except KeyError:
                     continue  # an attribute
         self.parts[part.code] = part
-        self.names["LOW"] = max(self.names["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
-        return FunctionType(part.code, self.names)
+        self.globals["LOW"] = max(self.globals["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
+        return FunctionType(part.code, self.globals)
 
     # ------------------------------------------------------------ what translated code calls
 
@@ -248,7 +241,7 @@ class Tier:
         """`receiver.method(arguments)`, unless it may end the slice or no Python function is there; `room` for calls in it."""
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
-            raise Leave
+            raise Deoptimise
         value = entry(self.machine, None, receiver, site, arguments)
         return self.invoke(value, room) if type(value) is Invoke else value
 
@@ -259,7 +252,7 @@ class Tier:
         code = call.code
         function = self.function(code.number) if code.home is self.program else None
         if function is None:
-            raise Leave
+            raise Deoptimise
         if self.metered:
             self.program.link(code)
             self.fuel[0] -= code.cost
@@ -271,8 +264,8 @@ class Tier:
     # ------------------------------------------------------------ what the loop calls
 
     def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
-        """Run a function whose frame the interpreter has just made. A tuple of its value; None: the frames are in the task
-        now; False: the interpreter has to run it."""
+        """Run a function whose frame the interpreter has just made; `room`: how many calls may nest in it. Gives a tuple with its
+        value; None where the frames are in the task now; False where the interpreter has to run it."""
         function = self.function(code.number)
         if function is None:
             self.program.untranslated(code)
@@ -285,18 +278,18 @@ class Tier:
         return self.run(task, function, arguments, room, code)
 
     def loop(self, task: Any, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
-        """Run a loop from its head on; `stack` is what its frame has on the operand stack."""
+        """Run a loop from its head on; `stack` is what its frame has on the operand stack. Gives the same as `call`."""
         function = self.loops.get(id(site))
         if function is None:
             code = site.code
             part = self.translation.loop(code.number, site.head, self.metered)
-            if part is None or not self.callees(part):
+            if part is None or not self.link(part):
                 site.unhook()
                 return False
             for head, body in self.translation.loops(code.number, self.metered).items():
                 if site.head in body and head in site.all:
                     site.all[head].hits += WARM  # the loops around it come next
-            function = self.loops[id(site)] = self.names[part.name]
+            function = self.loops[id(site)] = self.globals[part.name]
         arguments = [*locs, *stack, *cells]
         if self.translation.graph.counted[site.code.number]:
             arguments.append(min(NESTED, room - 50))
@@ -305,28 +298,28 @@ class Tier:
     def run(self, task: Any, function: Any, arguments: list[Any], room: int, unit: Code | LoopSite) -> Any:
         machine = self.machine
         self.flag(False)
-        self.names["KEEP"] = machine.keeps_locals
+        self.globals["KEEP"] = machine.keeps_locals
         if room < 60 or machine.attention:  # the flag fell after another thread had raised it
             return False
         outer, total = self.fuel[0], machine.fuel + machine.reserve
         if self.metered:
-            if total < self.names["LOW"]:
+            if total < self.globals["LOW"]:
                 return False
             self.fuel[0] = total
         self.charged = self.metered
         try:
             return (function(*arguments),)
-        except Leave as leave:
+        except Deoptimise as deoptimised:
             self.charged = False
-            self.rebuild(task, leave.__traceback__)
+            self.rebuild_frames(task, deoptimised.__traceback__)
             if machine.attention:
                 self.attend()
             else:
-                self.left(unit)
+                self.count_deoptimisation(unit)
             return None
         except BaseException as error:
-            machine.raised = self.meant(error)
-            self.rebuild(task, error.__traceback__, failed=True)
+            machine.raised = self.as_panic(error)
+            self.rebuild_frames(task, error.__traceback__, failed=True)
             return None
         finally:
             self.charged = False
@@ -335,16 +328,16 @@ class Tier:
                 self.fuel[0] = outer
 
     def attend(self) -> None:
-        """Left because of the stop flag: what it stands for is looked at now, not when the interpreter has used its chunk."""
+        """Do now what the stop flag stands for, and not only when the interpreter has used its chunk of fuel."""
         try:
             self.machine.attend()
         except BaseException as error:
             self.machine.raised = error
 
-    def left(self, unit: Code | LoopSite) -> None:
-        """What leaves often stays with the interpreter: frames made anew cost more than they save. Of a function that is most of
-        its calls; of a loop nobody counts the rounds between."""
-        count = self.leaves[unit] = self.leaves.get(unit, 0) + 1
+    def count_deoptimisation(self, unit: Code | LoopSite) -> None:
+        """Give a function or loop back to the interpreter if it deoptimises often, since rebuilt frames cost more than translated
+        code saves. Of a function that is most of its calls; of a loop nobody counts the rounds between."""
+        count = self.deoptimisations[unit] = self.deoptimisations.get(unit, 0) + 1
         if count <= PATIENCE:
             return
         if not isinstance(unit, Code):
@@ -352,8 +345,9 @@ class Tier:
         elif 2 * count > unit.hits % WARM:
             self.program.untranslated(unit)
 
-    def meant(self, error: BaseException) -> BaseException:
-        """Python's own test of a position is the machine's: P004."""
+    def as_panic(self, error: BaseException) -> BaseException:
+        """The panic P004 for an IndexError of a read or write by position, since translated code leaves that test to Python; any
+        other error as it is."""
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_next is not None:
             traceback = traceback.tb_next
@@ -370,8 +364,9 @@ class Tier:
 
     # ------------------------------------------------------------ frames as data
 
-    def rebuild(self, task: Any, traceback: TracebackType | None, failed: bool = False) -> None:
-        """The frames of the interpreter that stand for those of a traceback; the innermost becomes the state of the task."""
+    def rebuild_frames(self, task: Any, traceback: TracebackType | None, failed: bool = False) -> None:
+        """Give the task the frames of the interpreter that stand for those of a traceback; the innermost becomes its state.
+        `failed`: a panic ends the run, so that the operand stack is not needed."""
         frames = []
         while traceback is not None:
             part = self.parts.get(traceback.tb_frame.f_code)
@@ -392,25 +387,25 @@ class Tier:
         task.state = (*task.frames.pop(), None if failed else stack.pop())
 
     def value(self, text: str, values: dict[str, Any]) -> Any:
-        """An entry of the operand stack of a frame."""
+        """The value of an atom of the operand stack in a frame with these local variables."""
         if text in values:
             return values[text]
         if text in WORDS:
             return WORDS[text]
         if not text.isidentifier():
             return int(text)
-        if text not in self.names:  # a constant that only frames need
-            self.names[text] = self.translation.value_of(text)
-        return self.names[text]
+        if text not in self.globals:  # a constant that only frames need
+            self.globals[text] = self.translation.value_of(text)
+        return self.globals[text]
 
 
 def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
     """The functions around an instruction, outermost first, each with the index of what it does next."""
-    found = []
+    inner = []
     while inlined.caller is not None:
-        found.append((inlined, at))
+        inner.append((inlined, at))
         inlined, at = inlined.caller, inlined.call + 1
-    return [(inlined, at), *reversed(found)]
+    return [(inlined, at), *reversed(inner)]
 
 
 def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:

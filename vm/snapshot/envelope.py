@@ -1,7 +1,6 @@
 """The bytes around a snapshot (G-13.7, G-13.9): magic and format, what it is of, SHA-256; read in the order of G-3.1.
 
-Hands on `seal` and `unseal`: plain data to bytes and back. What is read is bounded before it is built (V-3.5), and canonical.
-Must not know: what the data mean.
+`seal` and `unseal` turn plain data to bytes and back. What is read is bounded before it is built (V-3.5), and canonical.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import hashlib
 
 import msgpack
 
+from ..bytecode.declarations import DECLARATIONS
 from ..bytecode.encoding import content_hash, encode, survey
 from ..bytecode.image import STD_VERSION, ImageError, log_of
 from ..schema import DeclaredTypes
@@ -150,12 +150,11 @@ class Layout:
         self.identity = ""
         self.numbers = {id(made): number for number, made in enumerate(program.classes) if made is not None}
         image = program.image
-        declared: dict[str, Any] = {
-            "ModelRef": image.models, "AgentRef": image.agents, "SchemaRef": image.schemas, "PipelineRef": image.pipelines,
-            "ToolRef": image.tools, "McpRef": image.mcp, "HashMapRef": image.hashmaps, "LedgerRef": image.ledgers,
-            "LedgerQuery": image.ledgers, "MemoryRef": image.memories, "KeyedRef": image.memories,
-        }  # fmt: skip
-        self.names = {kind: frozenset(entry.name for entry in entries) for kind, entries in declared.items()}
+        self.names = {
+            handle.__name__: frozenset([entry.name for entry in getattr(image, kind.section)])
+            for kind in DECLARATIONS
+            for handle in kind.handles
+        }
         self.keys = {ref.name: tuple(getattr(ref, "names", ())) for ref in program.memories}
         self.stores = {entry.name: _store(entry, image.memories) for entry in image.memories}
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)

@@ -1,4 +1,4 @@
-"""The store of memories without `store`: logs that live as long as the session (M-8.1). Must not know: policies, files."""
+"""The store of memories without `store`: logs that live as long as the session (M-8.1)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ....vm.values.metering import STRIDE, look
 from ...records import Msg
 from ..entries import Entry, conflict, count_message, encode
 from ..facts import EPHEMERAL
+from ..retention import end_of_front
 from .protocol import Head
 
 TYPE_CHECKING = False
@@ -101,8 +102,8 @@ class VolatileLog:
     """The log of one key.
 
     `noted` is the fast lane of direct appends to a memory without steps, which count themselves in `fresh`: role, content and
-    time in seconds are only put down. The first other use makes the entries. With `bound` the notes themselves are cut at the
-    front, as retention would do it.
+    time in seconds are only put down. The first other use makes the entries. With `bound` (`Retention.fifo`) the notes themselves
+    are cut at the front, as retention would do it.
     `news`: what is to be written down next, when somebody writes, who finds the log in `changed` by its `key` then.
     """
 
@@ -188,19 +189,12 @@ class VolatileLog:
         self._cut_front()
 
     def _cut_front(self) -> None:
-        """Retention of the base form (M-4.2): whole units, never the newest."""
         head = self.stored
         if self.bound is None or head.length <= self.bound:
             return
-        newest = len(self.plain) - 1
-        while newest > self.start and self.plain[newest].message.role == "tool":
-            newest -= 1
-        end = max(min(self.start + head.length - self.bound, newest), self.start)
-        if end == len(self.plain):
+        over = self.plain[self.start : end_of_front(self.plain, self.start, head.length - self.bound)]
+        if not over:
             return
-        while self.plain[end].message.role == "tool":
-            end += 1
-        over = self.plain[self.start : end]
         kept = None if self.pinned else self._messages
         self._drop(over)
         if kept is not None:

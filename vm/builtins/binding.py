@@ -1,0 +1,178 @@
+"""How the arguments of a call reach the body of a method of a handle.
+
+A body is written as `body(machine, task, receiver, *parameters)`, and its signature stands on it. The loop calls
+`entry(machine, task, receiver, site, arguments)`. What lies between is decided once for each method and number of arguments,
+which belongs to the call site.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import FunctionType
+
+from ..panics import Panic
+from ..values import Array, Map
+from .registry import boolean, float_of, integer, mismatch, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..interp.effects import Running
+    from ..interp.linked import Site
+    from ..interp.tasks import Task
+    from ..values.types import Descriptor
+    from .registry import Row
+
+    Guard = Callable[[Any], Any]
+    Guarded = tuple[int, type, Guard]
+    Entry = Callable[[Running, Task, Any, Site, list[Any]], Any]
+
+
+@cache
+def bound(row: Row, argc: int) -> Entry:
+    """Return what a site with `argc` arguments calls for the method of this row; -1 stands for any number with names among them.
+
+    Every call of the entry raises P015 where number or names do not fit the signature, P007 where an argument is of a wrong kind.
+    """
+    body = row.body
+    if row.by_site:
+        entry: Entry = body
+        return entry
+    parameters = row.parameters
+    # the compiler passes the schema of a type argument before the arguments
+    first = ("schema",) if row.special == "schema" else ()
+    order = (*first, *[parameter.name for parameter in parameters])
+    defaults = tuple([parameter.default for parameter in parameters if parameter.optional])
+    guards = [
+        (at, *found)
+        for at, parameter in enumerate(parameters, len(first))
+        if (found := guard_of(parameter.type)) is not None and (at < argc or argc < 0)
+    ]
+    if not 0 <= len(order) - argc <= len(defaults):
+
+        def by_name(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+            return body(machine, task, receiver, *guarded(arguments_of(site, arguments, order, defaults), guards))
+
+        return by_name
+    # what is left out Python supplies: the body with the defaults of the signature
+    body = FunctionType(body.__code__, body.__globals__, body.__name__, defaults, body.__closure__)
+    if guards:
+        return _checked[argc](body, guards) if len(guards) == argc < len(_checked) else _each_checked(body, guards)
+    return _passed[argc](body) if argc < len(_passed) else _all_passed(body)
+
+
+# One function for each usual number of arguments: to pass a list of them on costs as much as a short body.
+
+
+def _none_passed(body: Any) -> Entry:
+    return lambda machine, task, receiver, site, arguments: body(machine, task, receiver)
+
+
+def _one_passed(body: Any) -> Entry:
+    return lambda machine, task, receiver, site, arguments: body(machine, task, receiver, arguments[0])
+
+
+def _two_passed(body: Any) -> Entry:
+    return lambda machine, task, receiver, site, arguments: body(machine, task, receiver, arguments[0], arguments[1])
+
+
+def _all_passed(body: Any) -> Entry:
+    return lambda machine, task, receiver, site, arguments: body(machine, task, receiver, *arguments)
+
+
+def _one_checked(body: Any, guards: list[Guarded]) -> Entry:
+    ((_, usual, guard),) = guards
+
+    def checked(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+        (value,) = arguments
+        return body(machine, task, receiver, value if type(value) is usual else guard(value))
+
+    return checked
+
+
+def _two_checked(body: Any, guards: list[Guarded]) -> Entry:
+    (_, usual, guard), (_, usual_second, guard_second) = guards
+
+    def checked(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+        value, second = arguments
+        if type(value) is not usual:
+            value = guard(value)
+        return body(machine, task, receiver, value, second if type(second) is usual_second else guard_second(second))
+
+    return checked
+
+
+def _each_checked(body: Any, guards: list[Guarded]) -> Entry:
+    return lambda machine, task, receiver, site, arguments: body(machine, task, receiver, *guarded(arguments, guards))
+
+
+_passed = (_none_passed, _one_passed, _two_passed)
+_checked = (_each_checked, _one_checked, _two_checked)
+
+
+def in_order(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
+    """Return one value for each parameter of the row's signature, which ends with its defaults. Raises P015."""
+    if not site.names and len(arguments) == len(row.parameters):
+        return arguments
+    defaults = tuple([parameter.default for parameter in row.parameters if parameter.optional])
+    return arguments_of(site, arguments, tuple([parameter.name for parameter in row.parameters]), defaults)
+
+
+def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...] = ()) -> list[Any]:
+    """Return one value for each of `names`: positional ones first, then named ones, then `defaults`, which are those of the last
+    names. Raises P015 when they do not fit."""
+    positional = len(arguments) - len(site.names)
+    values = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    values.update(zip(names, arguments[:positional], strict=False))
+    for name, value in zip(site.names, arguments[positional:], strict=True):
+        if name not in names[positional:]:
+            raise Panic("P015", f"{site.name} has no argument {name} here")
+        values[name] = value
+    if positional > len(names) or len(values) < len(names):
+        raise Panic("P015", f"{site.name} expects {', '.join(names) or 'no arguments'}; given {len(arguments)}")
+    return [values[name] for name in names]
+
+
+# ----------------------------------------------------------------
+# Kinds of arguments: whoever passes an argument of type Any finds out here whether it fits (L-3.3.3).
+
+
+def expect(value: Any, kind: type, name: str) -> Any:
+    """Return the value if it is of that very class, else raise P007; `name` is the class as programs call it."""
+    return value if type(value) is kind else mismatch(name, value)
+
+
+def _array(value: Any) -> Any:
+    return expect(value, Array, "Array")
+
+
+def _map(value: Any) -> Any:
+    return expect(value, Map, "Map")
+
+
+GUARDS: dict[str, tuple[type, Guard]] = {
+    "int": (int, integer), "float": (float, float_of), "string": (str, text), "bool": (bool, boolean), "array": (Array, _array),
+    "map": (Map, _map),
+}  # fmt: skip
+
+
+def guard_of(kind: Descriptor) -> tuple[type, Guard] | None:
+    """Return the class of which a value of this type usually is, and the check of any other value; None for types that a body
+    judges itself."""
+    if kind[0] != "nilable":
+        return GUARDS.get(kind[0])
+    inner = GUARDS.get(kind[1][0])
+    if inner is None:
+        return None
+    usual, guard = inner
+    return usual, lambda value: None if value is None else guard(value)
+
+
+def guarded(arguments: list[Any], guards: list[Guarded]) -> list[Any]:
+    """Check the arguments in place: `guards` are a position, the usual class there and what gives another value or P007."""
+    for at, usual, guard in guards:
+        if type(arguments[at]) is not usual:
+            arguments[at] = guard(arguments[at])
+    return arguments

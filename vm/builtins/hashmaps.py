@@ -1,0 +1,280 @@
+"""Methods of hashmaps (L-6.8.7, O-5.2 to O-5.13).
+
+A method that writes changes the store first. If somebody watches or the store has a file, the rest is the hidden function
+`StoreWrites::finish`, written in the language, so that watchers run on the machine's own frames and the file is written by an
+effect.
+"""
+
+from __future__ import annotations
+
+from ..interp.effects import StoreFile
+from ..interp.tasks import SUSPENDED, Invoke
+from ..panics import Panic
+from ..schema import DeclaredTypes
+from ..values import NONE, Array, Closure, Err, HashMapRef, Map, Ok, Some, key_of, make_error, share, to_json, typeof
+from ..values.metering import paced, works_on
+from .registry import handle, hidden, prelude
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..interp.effects import Running
+    from ..interp.stores import Change, HashStore
+    from ..interp.tasks import Task
+
+
+HASHMAP = "HashMap<K, V>"
+# The type of no value: its two functions are the part of a write, and of the declaration of a store with a file, that calls
+# functions and waits for the host.
+MACHINERY = "StoreWrites"
+FINISH = (MACHINERY, "finish")
+LONGEST_CHAIN = 16
+MISSING = object()
+
+
+# ---------------------------------------------------------------- writing
+
+
+@handle(HASHMAP, "set(k: K, v: V) -> Nil", clause="O-5.2", access="write")
+def put(machine: Running, task: Task, ref: HashMapRef, key: Any, value: Any) -> Any:
+    """Writes an entry; a replaced key keeps its place."""
+    store = machine.stores.hashmaps[ref.name]
+    if not (store.watchers or store.path is not None or ref.scope):
+        store.put(key, value)
+        return None
+    view = machine.stores.view(ref)
+    return _finish(machine, task, ref, store, [view.set(key, value)], None)
+
+
+# ---------------------------------------------------------------- reading
+
+
+@handle(HASHMAP, "get(k: K) -> Option<V>", clause="O-5.2", access="read")
+def get(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+    """The value of a key."""
+    if ref.scope:
+        return machine.stores.view(ref).find(key)
+    store = machine.stores.hashmaps[ref.name]
+    value = store.items.get(key if type(key) is str else key_of(key), MISSING)
+    if value is MISSING:
+        return NONE
+    return Some(value if store.value_class is not None else share(value))
+
+
+@handle(HASHMAP, "has(k: K) -> Bool", clause="O-5.2", access="read")
+def has(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+    """Whether the key is there."""
+    if ref.scope:
+        return machine.stores.view(ref).has(key)
+    return (key if type(key) is str else key_of(key)) in machine.stores.hashmaps[ref.name].items
+
+
+@handle(HASHMAP, "delete(k: K) -> Bool", clause="O-5.3", access="write")
+def delete(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+    """Removes an entry; whether it was there."""
+    view = machine.stores.view(ref)
+    if not view.store.watchers and view.store.path is None:
+        return view.store.items.pop(view.key(key), MISSING) is not MISSING
+    changes = view.delete([view.key(key)])
+    return _finish(machine, task, ref, view.store, changes, bool(changes))
+
+
+@handle(HASHMAP, "keys() -> Array<K>", clause="O-5.4", access="read")
+def keys(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """The keys in insertion order."""
+    return Array([key for key, _ in machine.stores.view(ref).entries()])
+
+
+@handle(HASHMAP, "values() -> Array<V>", clause="O-5.4", access="read")
+def values(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """The values in insertion order."""
+    return Array([value for _, value in machine.stores.view(ref).entries()])
+
+
+@handle(HASHMAP, "len() -> Int", clause="O-5.4", access="read")
+def size(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """Number of entries."""
+    return machine.stores.view(ref).size()
+
+
+@handle(HASHMAP, "is_empty() -> Bool", clause="O-5.4", access="read")
+def is_empty(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """Whether there is no entry."""
+    return machine.stores.view(ref).size() == 0
+
+
+@handle(HASHMAP, "clear() -> Nil", clause="O-5.4", access="write")
+def clear(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """Removes every entry."""
+    view = machine.stores.view(ref)
+    return _finish(machine, task, ref, view.store, view.delete(view.inside()), None)
+
+
+@handle(HASHMAP, "set_many(entries: Map<K, V>) -> Nil", clause="O-5.7", access="write")
+def put_many(machine: Running, task: Task, ref: HashMapRef, entries: Map) -> Any:
+    """Writes all entries in one step."""
+    view = machine.stores.view(ref)
+    return _finish(machine, task, ref, view.store, view.set_many(entries), None)
+
+
+@handle(HASHMAP, "get_many(keys: Array<K>) -> Map<K, Option<V>>", clause="O-5.7", access="read")
+def get_many(machine: Running, task: Task, ref: HashMapRef, wanted: Array) -> Any:
+    """The values of several keys in one step."""
+    view = machine.stores.view(ref)
+    works_on(len(wanted.items))
+    return Map({key_of(key): view.find(key) for key in paced(wanted.items)})
+
+
+@handle(HASHMAP, "scope(prefix: String) -> HashMap<K, V>", clause="O-5.8", access="read")
+def scope(machine: Running, task: Task, ref: HashMapRef, prefix: str) -> Any:
+    """A view of the keys that begin with `prefix:`: both see them."""
+    if machine.stores.view(ref).store.key_type[0] not in ("string", "any"):
+        raise Panic("P411", f"hashmap {ref.name} has no scopes: its keys are no Strings")
+    return HashMapRef(ref.name, (*ref.scope, prefix))
+
+
+@handle(HASHMAP, "as_ref() -> HashMap<K, V>", clause="L-6.8.7", access="read")
+def as_ref(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """The hashmap itself."""
+    return ref
+
+
+@handle(HASHMAP, "require(k: K) -> Result<V, HashMapError>", clause="O-5.13", access="read")
+def require(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+    """The value of a key, or KeyNotFound."""
+    value = machine.stores.view(ref).find(key)
+    if type(value) is Some:
+        return Ok(value.value)
+    return Err(make_error("HashMapError", "KeyNotFound", (f"key not found in hashmap {ref.name}: {to_json(key)}",)))
+
+
+prelude(
+    HASHMAP, "query(pred: fn(K, V) -> Bool) -> Map<K, V>", clause="O-5.5", doc="The entries that satisfy the predicate.",
+    source="let mut found: Map<Any, Any> = {}; for (k, v) in self { if pred(k, v) { found.set(k, v); } } found",
+)  # fmt: skip
+prelude(
+    HASHMAP, "find(pred: fn(K, V) -> Bool) -> Option<(K, V)>", clause="O-5.6",
+    doc="The first entry that satisfies the predicate.",
+    source="for (k, v) in self { if pred(k, v) { return Some((k, v)); } } None",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- watchers
+
+
+@handle(HASHMAP, "on_change(k: K, f: fn(Option<V>, Option<V>)) -> Nil", clause="O-5.9")
+def on_change(machine: Running, task: Task, ref: HashMapRef, key: Any, closure: Any) -> None:
+    """Calls f after each change of a key."""
+    machine.stores.view(ref).watch((key,), _watcher(closure, 2))
+
+
+@handle(HASHMAP, "on_any_change(f: fn(K, Option<V>, Option<V>)) -> Nil", clause="O-5.9")
+def on_any_change(machine: Running, task: Task, ref: HashMapRef, closure: Any) -> None:
+    """Calls f after each change."""
+    machine.stores.view(ref).watch(None, _watcher(closure, 3))
+
+
+def _watcher(closure: Any, parameters: int) -> Any:
+    if type(closure) is not Closure or closure.function.argc != parameters:
+        raise Panic("P015", f"expected a function of {parameters} parameters as a watcher, found {typeof(closure)}")
+    return closure
+
+
+# ---------------------------------------------------------------- what follows a write
+
+
+def is_quiet(machine: Running, ref: HashMapRef) -> bool:
+    """Return whether a write is done when the store has changed: there is nobody to tell, and no file."""
+    store = machine.stores.hashmaps[ref.name]
+    return not store.watchers and store.path is None
+
+
+def _finish(
+    machine: Running, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
+) -> Any:
+    """The write is done: hand it to the file and to the watchers, if there are any."""
+    rest = finish_call(machine, ref, store, changes, result)
+    if rest is None:
+        return result
+    code, arguments = rest
+    if arguments[1].items and sum(frame[3] is code for frame in task.frames) >= LONGEST_CHAIN:
+        raise Panic("P405", f"watchers of hashmap {store.name} call each other more than {LONGEST_CHAIN} deep")
+    return Invoke(code, arguments, ())
+
+
+def finish_call(
+    machine: Running, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
+) -> tuple[Any, list[Any]] | None:
+    """Return the function that tells file and watchers of changes, and its arguments; None where nobody is to be told. Raises
+    P014 for an image without that function."""
+    calls = store.calls(changes)
+    if not changes or not (calls or store.path):
+        return None
+    code = machine.program.language_methods.get(FINISH)
+    if code is None:
+        raise Panic("P014", f"the image lacks {'::'.join(FINISH)}, which finishes writes of hashmap {store.name}")
+    return code, [ref, Array(calls), result]
+
+
+prelude(
+    MACHINERY, "finish(calls: Any, result: Any) -> Any", clause="O-5.11", doc="Writes the file, then tells the watchers.",
+    source="""
+        self.answered(self.save());
+        for (every, watcher, key, old, new) in calls {
+            let ignored = if every { watcher(key, old, new) } else { watcher(old, new) };
+        }
+        result
+    """,
+)
+prelude(
+    MACHINERY, "load() -> Nil", clause="O-5.12", doc="Fills the store from its file.",
+    source="self.answered(self.read()); nil",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- the file of a hashmap, which the two functions above ask for
+
+
+@hidden(HASHMAP, "save() -> Any")
+def save(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """Ask the host to rewrite the file with what the store holds now; `Ok(nil)` at once for a store without one."""
+    store = machine.stores.hashmaps[ref.name]
+    if store.path is None:
+        return Ok(None)
+    machine.suspend(task, "store", StoreFile(store.name, store.path, to_json(Map(store.items))))
+    return SUSPENDED
+
+
+@hidden(HASHMAP, "read() -> Any")
+def read(machine: Running, task: Task, ref: HashMapRef) -> Any:
+    """Ask the host for the text of the file."""
+    store = machine.stores.hashmaps[ref.name]
+    machine.suspend(task, "store", StoreFile(store.name, store.path or "", None))
+    return SUSPENDED
+
+
+@hidden(HASHMAP, "answered(answer: Any) -> Nil")
+def answered(machine: Running, task: Task, ref: HashMapRef, answer: Any) -> None:
+    """Take the host's answer: the text of the file, nil, or an FsError, which is a panic here (O-5.12)."""
+    store = machine.stores.hashmaps[ref.name]
+    if type(answer) is Err:
+        denied = answer.value.variant == "PermissionDenied"
+        raise Panic("P407" if denied else "P412", f"file {store.path} of hashmap {store.name}: {answer.value.message}")
+    if answer.value is not None:
+        _load(machine, store, answer.value)
+
+
+def _load(machine: Running, store: HashStore, content: str) -> None:
+    from .json import Builder, Fault, Misfit, read  # few programs keep a hashmap in a file
+
+    data = read(content)
+    if isinstance(data, Fault):
+        raise Panic("P412", f"file {store.path} of hashmap {store.name} is no JSON: {data.reason}")
+    program = machine.program
+    builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+    try:
+        store.items = builder.build(data, ("map", store.key_type, store.value_type)).items
+    except Misfit as misfit:
+        place = builder.place()
+        raise Panic("P412", f"file {store.path} of hashmap {store.name} does not fit: {misfit} at {place}") from None

@@ -1,0 +1,259 @@
+"""Methods of models, of agents, of builders of either, and of streams (L-6.8.1 to L-6.8.4, O-1.64, O-3.19 to O-3.24, O-7.32).
+
+A method of a builder gives a new builder; what sends a prompt makes an effect for the host. The machine knows one class of
+builders: `AgentBuilder` is what the compiler calls a builder of an agent.
+"""
+
+from __future__ import annotations
+
+from ..interp.effects import AgentCall, ModelCall, ModelLife
+from ..interp.tasks import SUSPENDED
+from ..panics import Panic
+from ..values import AgentRef, Array, Map, McpRef, MemoryRef, Message, ModelBuilder, Ok, Prompt, SchemaRef, ToolRef, share, typeof
+from .binding import expect
+from .registry import associated_effect, handle, hidden
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..interp.effects import Running
+    from ..interp.linked import Site
+    from ..interp.tasks import Task
+
+
+MODELS, AGENTS = ("ModelRef", "ModelBuilder"), ("AgentRef", "AgentBuilder")
+OFFERED = (ToolRef, McpRef, MemoryRef)
+
+# Signatures that models and agents share.
+EXECUTE = "execute(prompt: Prompt) -> Result<Response, AgentError>"
+EXECUTE_WITH_SCHEMA = "execute_with_schema<T>(prompt: Prompt, retry_message: String? = nil) -> Result<T, AgentError>"
+WITH_MEMORY = "with_memory(m: Any, auto: Bool = true, tokens: Int? = nil, meta: Map<String, Any>? = nil)"
+
+
+def builder_of(receiver: Any) -> ModelBuilder:
+    return receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)
+
+
+# ---------------------------------------------------------------- calls
+
+
+@handle(AGENTS, EXECUTE, clause="L-6.8.1", doc="Sends the prompt to the process and gives its answer.")
+@handle(MODELS, EXECUTE, clause="L-6.8.1")
+def execute(machine: Running, task: Task, receiver: Any, prompt: Any) -> Any:
+    """Sends the prompt and gives the reply."""
+    return request(machine, task, builder_of(receiver), "execute", prompt)
+
+
+@handle(
+    AGENTS, EXECUTE_WITH_SCHEMA, clause="L-6.8.1", special="schema",
+    doc="Sends the prompt to the process and gives the answer as a value of the schema.",
+)  # fmt: skip
+@handle(MODELS, EXECUTE_WITH_SCHEMA, clause="L-6.8.1", special="schema")
+def execute_with_schema(
+    machine: Running, task: Task, receiver: Any, schema: Any, prompt: Any, retry_message: str | None
+) -> Any:
+    """Sends the prompt and gives the reply as a value of the schema."""
+    name = expect(schema, SchemaRef, "SchemaRef").name
+    return request(machine, task, builder_of(receiver), "execute_with_schema", prompt, name, retry_message)
+
+
+# ---------------------------------------------------------------- builders
+
+
+@handle(
+    AGENTS, f"{WITH_MEMORY} -> AgentBuilder", clause="L-6.8.2",
+    doc="A builder that records the turn in the memory; the agent never sees it.",
+)  # fmt: skip
+@handle(MODELS, f"{WITH_MEMORY} -> ModelBuilder", clause="L-6.8.2")
+def with_memory(
+    machine: Running, task: Task, receiver: Any, memory: Any, auto: bool, tokens: int | None, meta: Any
+) -> Any:
+    """A builder whose conversation is the memory, or a list of them; with `auto: false` the call never writes."""
+    if type(memory) is not MemoryRef and memory is not None:
+        memory = memory_list(memory)
+    turn = None if tokens is meta is None else turn_settings(tokens, meta)
+    if type(receiver) is ModelBuilder:
+        return receiver.with_(memory, auto, turn=turn)
+    return ModelBuilder.of(receiver, memory, auto, turn)
+
+
+def memory_list(memories: Any) -> tuple[MemoryRef, ...]:
+    """Return the elements of `with_memory([…])` (M-9.12). Raises P411 if they are no memories, or none."""
+    if type(memories) is not Array:
+        raise Panic("P411", f"with_memory expects a Memory, found {typeof(memories)}")
+    for item in memories.items:
+        if type(item) is not MemoryRef:
+            raise Panic("P411", f"with_memory expects memories, found {typeof(item)}")
+    if not memories.items:
+        raise Panic("P411", "with_memory expects at least one memory")
+    return tuple(memories.items)
+
+
+def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any]:
+    """Return `tokens:` and `meta:` of with_memory (M-9.14, M-5.21). Raises P452 for a limit below one token."""
+    if tokens is not None and tokens < 1:
+        raise Panic("P452", f"with_memory: tokens is {tokens}; it is at least 1")
+    return tokens, None if meta is None else share(meta)
+
+
+@handle(MODELS, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2")
+def with_tools(machine: Running, task: Task, receiver: Any, tools: Array) -> Any:
+    """A builder with further tools."""
+    for tool in tools.items:
+        if type(tool) not in OFFERED:
+            raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
+    return (receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)).with_tools(tuple(tools.items))
+
+
+@handle(MODELS, "without_tools() -> ModelBuilder", clause="L-6.8.2")
+def without_tools(machine: Running, task: Task, receiver: Any) -> Any:
+    """A builder without the model's static tools; added ones stay."""
+    return builder_of(receiver).with_(without_tools=True)
+
+
+@handle(AGENTS, "with_context(v: Any) -> AgentBuilder", clause="L-6.8.2", doc="A builder that sends the value along.")
+@handle(MODELS, "with_context(v: Any) -> ModelBuilder", clause="L-6.8.2")
+def with_context(machine: Running, task: Task, receiver: Any, value: Any) -> Any:
+    """A builder that sends the context."""
+    return builder_of(receiver).with_(context=share(value))
+
+
+# ---------------------------------------------------------------- calls of models alone
+
+
+@handle(MODELS, "view(prompt: String) -> Array<Message>", clause="M-6.12")
+def view(machine: Running, task: Task, receiver: Any, prompt: str) -> Any:
+    """The messages of the first request with this prompt; nothing is sent, and the memory is only read."""
+    return request(machine, task, builder_of(receiver).with_(auto=False), "view", prompt)
+
+
+@handle(MODELS, "stream(prompt: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3")
+def stream(machine: Running, task: Task, receiver: Any, prompt: Any) -> Any:
+    """Sends the prompt and gives the reply as it arrives."""
+    return request(machine, task, builder_of(receiver), "stream", prompt)
+
+
+@handle(MODELS, "chat(ms: Array<Message>) -> Result<Response, AgentError>", clause="L-6.8.4")
+def chat(machine: Running, task: Task, receiver: Any, messages: Array) -> Any:
+    """Sends the messages as they are."""
+    sent = [expect(message, Message, "Message") for message in messages.items]
+    last = sent[-1].f1 if sent else ""
+    return request(machine, task, builder_of(receiver), "chat", last, messages=sent)
+
+
+def refused_by_agents(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """Raise the panic for a method that a model has and an agent has not."""
+    raise Panic("P411", f"an agent has no method {site.name}")
+
+
+for _name in ("with_tools", "without_tools", "chat", "stream", "view"):
+    hidden("AgentRef", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_agents)
+
+
+def request(
+    machine: Running,
+    task: Task,
+    builder: ModelBuilder,
+    method: str,
+    prompt: Any,
+    schema: str | None = None,
+    retry_message: str | None = None,
+    messages: list[Any] | None = None,
+) -> Any:
+    """Suspend the task until the host has called the model or agent as the builder says. `schema` is the name of one."""
+    text, overrides = prompt_parts(prompt)
+    attached: Any = builder.memory
+    if isinstance(builder.model, AgentRef):
+        asked = AgentCall(
+            builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message, turn=builder.turn
+        )
+        machine.suspend(task, "agent", asked)
+        return SUSPENDED
+    call = ModelCall(
+        builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
+        builder.tools, not builder.without_tools,
+        messages, builder.model.instance, builder.turn,
+    )  # fmt: skip
+    machine.suspend(task, "model", call)
+    return SUSPENDED
+
+
+def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
+    """Return the text of a String or Prompt, and the settings that a Prompt replaces. Raises P007 for anything else."""
+    if type(prompt) is str:
+        return prompt, {}
+    if type(prompt) is not Prompt:
+        raise Panic("P007", f"expected Prompt, found {typeof(prompt)}")
+    text, *settings = prompt.values()
+    named = zip(("model", "temperature", "max_tokens"), settings, strict=True)
+    return text, {name: value for name, value in named if value is not None}
+
+
+@associated_effect(
+    "Agent", "listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> Any", effect="agent",
+    clause="O-7.11",
+)  # fmt: skip
+def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> AgentCall:
+    """An `execute` whose messages on the way go to handlers."""
+    # the host calls the handlers back, each (type of message, closure, schema or nil) (O-7.32 to O-7.36)
+    builder = builder_of(agent)
+    if type(builder.model) is not AgentRef:
+        raise Panic("P411", f"listen expects an agent, found {typeof(agent)}")
+    text, _ = prompt_parts(prompt)
+    if retry_message is not None:
+        expect(retry_message, str, "String")
+    called = [(kind, closure, None if shape is None else shape.name) for kind, closure, shape in handlers.items]
+    name = None if schema is None else schema.name
+    return AgentCall(
+        builder.model.name, text, builder.memory, builder.auto, builder.context, name, retry_message, called, builder.turn
+    )
+
+
+# ---------------------------------------------------------------- instances
+
+
+@handle("ModelRef", "spawn() -> ModelRef", clause="L-6.8.4")
+def spawn(machine: Running, task: Task, model: Any) -> Any:
+    """A new instance: its fields are evaluated now, and its cache and the state of its tools are its own."""
+    machine.suspend(task, "model", ModelLife(model.name, model.instance, "spawn"))
+    return SUSPENDED
+
+
+@handle("ModelRef", "shutdown() -> Nil", clause="L-6.8.4")
+def shutdown(machine: Running, task: Task, model: Any) -> Any:
+    """Ends a spawned instance: running calls are cancelled, later ones give `Err(AgentError::Shutdown)`."""
+    if not model.instance:  # the declared model is everybody's (O-1.65)
+        raise Panic("P411", f"shutdown of the declared model {model.name}: only what `spawn` gives is shut down")
+    machine.suspend(task, "model", ModelLife(model.name, model.instance, "shutdown"))
+    return SUSPENDED
+
+
+# ---------------------------------------------------------------- streams
+
+
+@handle("Stream", "response() -> Response", clause="L-6.8.3")
+def response(machine: Running, task: Task, reply: Any) -> Any:
+    """The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` "cancelled"."""
+    if reply.response is None:
+        raise Panic("P410", "the stream has not ended: its response is there after the loop")
+    return reply.response
+
+
+@hidden("Stream", "_chunk(values: Any...) -> Any", by_site=True)
+def next_chunk(machine: Running, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
+    """Return what a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply."""
+    if reply.response is not None:
+        failure, reply.failure = reply.failure, None
+        return Ok(None) if failure is None else failure
+    if reply.walked:
+        raise Panic("P013", "a stream is walked by one loop at a time")
+    reply.walked = True
+    machine.suspend(task, "stream", reply)
+    return SUSPENDED
+
+
+@hidden("Stream", "_leave(values: Any...) -> Any", by_site=True)
+def leave(machine: Running, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
+    """End the reply, since a loop was left early and nobody wants the rest (O-1.74)."""
+    return None if reply.response is not None else machine.close_stream(task, reply)

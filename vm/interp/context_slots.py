@@ -1,0 +1,251 @@
+"""Slots of contexts as the code of a program reads and writes them (M-8.21, M-8.23, M-10.2 to M-10.4).
+
+Values of slots are of their declared types here and JSON for the memory that keeps them. No row offers these methods to a
+program: the compiler calls them.
+"""
+
+from __future__ import annotations
+
+from ..builtins.binding import expect, in_order
+from ..builtins.json import Builder, Misfit
+from ..builtins.registry import HIDDEN, hidden
+from ..builtins.signatures import name_in
+from ..panics import Panic
+from ..schema import DeclaredTypes
+from ..values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
+from .effects import MemoryUse
+from .tasks import SUSPENDED, Invoke
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..bytecode.image import Image
+    from ..values import MemoryRef
+    from .effects import Running
+    from .linked import Site
+    from .tasks import Task
+
+    Body = Callable[..., Any]
+
+
+WAY_OUT = (
+    "give an added field a plain default or make it optional, name a renamed one by `@was`, "
+    'or drop what is stored with `forget("{slot}")`'
+)
+
+
+class LinkedSlot:
+    """A slot of a context in a linked program: `default` is the function that gives its value where none is stored, or None."""
+
+    __slots__ = ("tier", "name", "descriptor", "default")
+
+    def __init__(self, tier: str, name: str, descriptor: Any, default: Any) -> None:
+        self.tier = tier
+        self.name = name
+        self.descriptor = descriptor
+        self.default = default
+
+
+class StoredBuilder(Builder):
+    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added have their
+    defaults, those that were renamed the value under the name before, and what is declared no more is left out."""
+
+    __slots__ = ("computed", "declared")
+
+    def __init__(self, program: Any, computed: Any) -> None:
+        self.declared = DeclaredTypes(program.types, program.classes, program.descriptors)
+        super().__init__(self.declared, Map({}))
+        self.defaults = _Defaults(self.declared)  # type: ignore[assignment]
+        self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
+
+    def stored(self, data: Any, descriptor: Any) -> Any:
+        built = self.build(data, descriptor)
+        for struct, position, number in self.holes:
+            setattr(struct, struct.__slots__[position], self.computed(number))
+        return built
+
+    def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
+        entries = super().entries_of(data, descriptor)
+        before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
+        return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
+
+
+class _Defaults:
+    """The functions of defaults, by type and position of the field, as a Builder asks for them."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, types: Any) -> None:
+        self.types = types
+
+    def get(self, place: str) -> int | None:
+        key, _, position = place.rpartition(".")
+        if key not in self.types.numbers:
+            return None
+        functions: dict[str, int] = self.types.field_defaults(key)
+        return functions.get(self.types.struct_class(key).decl.fields[int(position)])
+
+
+def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:
+    """Slots by the name of the memory and their own."""
+    contexts = [
+        {
+            name: LinkedSlot(tier, name, descriptors[type_index], None if default is None else codes[default])
+            for tier, name, type_index, _, default, *_ in context.slots
+        }
+        for context in image.contexts
+    ]
+    return {memory.name: contexts[memory.context] for memory in image.memories if memory.context is not None}
+
+
+def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
+    """What came from behind Any as a `Memory<C>` may be another memory."""
+    slots: dict[str, LinkedSlot] = machine.program.slots.get(memory.name, {})
+    slot = slots.get(name) if type(name) is str else None
+    if slot is None:
+        raise Panic("P014", f"the memory {memory.name} has no slot {name}")
+    return slot
+
+
+def _load_slot(machine: Running, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
+    """An Option for each, as one snapshot."""
+    contents = machine.memories.at_once(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
+    return [_decoded(machine, memory, slot, held) for slot, held in zip(slots, contents, strict=True)]
+
+
+def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[Any]) -> Any:
+    """`held`: the content, or nothing."""
+    if not held:
+        return NONE
+    builder = StoredBuilder(machine.program, machine.memories.computed)
+    try:
+        return Some(builder.stored(from_json(held[0]), slot.descriptor))
+    except Misfit as misfit:
+        key = f" (key {', '.join(map(str, memory.key))})" if memory.key else ""
+        what = f"the slot {slot.name} of {memory.name}{key} does not fit its type: {misfit} at {builder.place()}"
+    except Panic as panic:
+        what = f"a field of the slot {slot.name} of {memory.name} is absent, and its default cannot be computed here: {panic}"
+    raise Panic("P452", f"{what}; {WAY_OUT.format(slot=slot.name)}") from None
+
+
+def _fitting(machine: Running, memory: MemoryRef, slot: LinkedSlot) -> Any:
+    """What gives the value of a stored content, None where it does not fit."""
+
+    def value(content: Any) -> Any:
+        try:
+            return _decoded(machine, memory, slot, [content]).value
+        except Panic:
+            return None
+
+    return value
+
+
+# ---------------------------------------------------------------- the methods
+
+BODIES: dict[str, Body] = {}
+# Begin and end of a change in place, before which its turn may have to be waited for.
+CHANGING = ("_seen", "_swap")
+
+
+def is_slot_method(name: str) -> bool:
+    return name in BODIES
+
+
+def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
+    """Return what such a method gives, or the `Invoke` that computes it."""
+    return BODIES[name](machine, task, memory, *arguments)
+
+
+def _slot_row(text: str) -> Callable[[Body], Body]:
+    """Enter a hidden method of memories whose work the decorated function does."""
+
+    def register(body: Body) -> Body:
+        BODIES[name_in(text)] = body
+        hidden("Memory", text, by_site=True)(_called)
+        return body
+
+    return register
+
+
+def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    values = in_order(HIDDEN["Memory", site.name], site, arguments)
+    if site.name not in CHANGING or not machine.memories.is_queued(memory, values[0]):
+        try:
+            value = slot_method(machine, task, memory, site.name, values)
+            came_too_late = site.name == "_swap" and not value[0] and machine.memories.is_shared(memory)
+            if not came_too_late:
+                return value
+        except machine.memories.must_wait:
+            pass
+    # who came too late makes room for the others
+    machine.suspend(task, "memory", MemoryUse(memory, site.name, values))
+    return SUSPENDED
+
+
+@_slot_row("_slot(name: Any, held: Any = nil) -> Any")
+def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+    """The value of a slot with a default, else an Option; `option` is what the function loaded before."""
+    slot = _find(machine, memory, name)
+    if option is None:
+        (option,) = _load_slot(machine, task, memory, [slot])
+    if slot.default is None:
+        return share(option)
+    return share(option.value) if type(option) is Some else Invoke(slot.default, [], ())
+
+
+@_slot_row("_needed(name: Any, held: Any) -> Any")
+def _needed(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+    if type(option) is not Some:
+        raise Panic("P454", f"the slot {name} of {memory.name} was forgotten, which this function needs")
+    return share(option.value)
+
+
+@_slot_row("_enter(names: Array<String>, needed: Array<String>, function: Any) -> Any")
+def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
+    """The Options of all listed slots, or the error that names those needed without a value (M-10.3)."""
+    slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
+    options = _load_slot(machine, task, memory, slots)
+    absent = [slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some]
+    missing = [name for name in expect(needed, Array, "Array").items if name in absent]
+    if not missing:
+        return Ok(Array(options))
+    what = f"the slot {missing[0]}" if len(missing) == 1 else f"the slots {', '.join(missing)}"
+    message = f"{function} needs {what} of {memory.name}: no value"
+    fields = {"message": message, "memory": memory.name, "slots": Array(list(missing)), "function": function}
+    return Err(make_error("MissingContextError", None, fields))
+
+
+@_slot_row("_seen(name: Any) -> Any")
+def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
+    """What a change in place begins with (M-8.21): the Option of what is stored, whatever the function saw before, and the text
+    that says what it was, "" for nothing. No access: what follows is one."""
+    slot = _find(machine, memory, name)
+    content, said = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
+    return (_decoded(machine, memory, slot, content), said)
+
+
+@_slot_row("_swap(name: Any, value: Any, said: String, held: Any) -> Any")
+def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any, held: Any) -> Any:
+    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
+    stored then."""
+    slot = _find(machine, memory, name)
+    arguments = [slot.tier, slot.name, value, expect(said, str, "String"), _fitting(machine, memory, slot)]
+    stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
+    return (bool(stored), _decoded(machine, memory, slot, stored) if held is True else NONE)
+
+
+@_slot_row("_put(name: Any, value: Any) -> Any")
+def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
+    """The Option of what is stored now: a redactor may have rewritten it."""
+    slot = _find(machine, memory, name)
+    arguments = [slot.tier, name, value, _fitting(machine, memory, slot)]
+    stored = machine.memories.at_once(memory, "put_slot", arguments, task)
+    return _decoded(machine, memory, slot, [stored])
+
+
+@_slot_row("_after(name: Any, written: Any, held: Any) -> Any")
+def _after(machine: Running, task: Task, memory: MemoryRef, name: Any, written: Any, held: Any) -> Any:
+    """What the function holds of a slot after it wrote the fact `written` by its name."""
+    return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else held

@@ -1,0 +1,398 @@
+"""The emitter: what one translation writes, and what it knows at the place it has come to (V-7.2).
+
+The operand stack of the bytecode is kept at translation time: abstract values in place of values. An expression that may
+fail, or that depends on what a statement could change, is spilled into a temporary before a statement is written, so that
+everything happens in the order of the bytecode. The functions that translate single opcodes stand in families (`arithmetic`,
+`values`, `places`, `intrinsics`, `calls`); each takes the emitter, the opcode and the operand, and is a row of the table
+`EMIT` of its family. An opcode without a row has the generic form, a call of its function in vm/interp/ops.py.
+"""
+
+from __future__ import annotations
+
+from ..bytecode.opcodes import BY_NAME
+from . import kinds
+from .facts import NOTHING, Facts, Value, depth_around, slot_of, variables_of
+from .library import Site
+from .text import mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from ..bytecode.opcodes import Opcode
+    from .analysis import CallGraph
+    from .facts import Limit
+    from .inlining import Body
+    from .kinds import Kind
+    from .liveness import LocalUses
+    from .text import Statement
+
+    Form = Callable[["Emitter", Opcode, int], None]
+
+DEEPEST_EXPRESSION = 24  # parentheses in one another
+LITERALS = frozenset({"True", "False", "None"})
+# What a generic opcode gives, where it always gives the same kind.
+RESULTS: dict[str, Kind] = {
+    "JOIN": kinds.STRING, "EQ": kinds.BOOL, "NE": kinds.BOOL, "LT": kinds.BOOL, "LE": kinds.BOOL, "GT": kinds.BOOL,
+    "GE": kinds.BOOL, "IS": kinds.BOOL, "IS_ERROR": kinds.BOOL, "NOT": kinds.BOOL, "LENGTH": kinds.INT, "NEG_INT": kinds.INT,
+    "MAP": kinds.MAP, "RANGE": kinds.PLAIN, "CLOSURE": kinds.PLAIN,
+}  # fmt: skip
+
+
+def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
+    """The decorator of a family: it enters a function in `rows` for each opcode that it is given the name of."""
+
+    def emit(*names: str) -> Callable[[Form], Form]:
+        def register(form: Form) -> Form:
+            rows.update(dict.fromkeys([BY_NAME[name].number for name in names], form))
+            return form
+
+        return register
+
+    return emit
+
+
+def starred_count(op: Opcode, operand: int, linked: Any) -> int:
+    """How many values the starred name in the stack picture of an opcode stands for."""
+    if op.name == "STRUCT":
+        return len(linked.decl.fields)
+    if op.name == "ERROR":
+        return int(linked.count)
+    if op.name == "VARIANT":
+        return int(linked.decl.variants[linked.variant].arity)
+    return operand
+
+
+class Emitter:
+    """`invariants`: what holds everywhere in the function, by local, by block and position of its stack, and of what a local
+    Array or Map holds. `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look at
+    the stop flag."""
+
+    def __init__(
+        self, program: Any, graph: CallGraph, body: Body, uses: LocalUses, invariants: dict[Any, Value], metered: bool
+    ) -> None:
+        self.program = program
+        self.image = program.image
+        self.graph = graph
+        self.body = body
+        self.uses = uses
+        self.kinds = uses.kinds
+        self.invariants = uses.with_contents(invariants)
+        self.metered = metered
+        self.function = body.root.function
+        self.out: list[Statement] = []  # where statements are written to
+        self.sites: list[Site] = []
+        self.at = 0  # the instruction that is translated
+        self.temporaries = 0
+        self.stack: list[Value] = []
+        self.facts = Facts()
+        self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
+        self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`
+        self.read: set[str] = set()  # variables that keep the value of an expression and are read again
+        self.walked: dict[int, Value] = {}  # by stack position of an iterator, its elements
+        # Loops hoist these out of their bodies.
+        self.loop_code: frozenset[int] = frozenset()  # the instructions in loops
+        self.lists: dict[str, int] = {}  # arrays whose list is in a variable throughout a loop, and the head of that
+        self.roomy: dict[str, frozenset[int]] = {}  # by array, the instructions whose room for an element a loop tests before it
+        self.advancing: set[int] = set()  # STORE that a range does
+        self.hoisted_callees: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
+        self.hoisted_stores: set[int] = set()  # declared hashmaps
+        self.hoisted_depths: set[int] = set()  # how many calls less may nest in a call of a loop
+
+    # ------------------------------------------------------------ places in the bytecode
+
+    def site(self, index: int, stack: list[Value] | None = None) -> str:
+        """The mark of a line that stands for the instruction `index`. With a stack, control may leave there, and the entries
+        become names or constants, since the frame of the interpreter takes them over."""
+        if stack is not None:
+            self.bind_all(stack)
+        self.sites.append(Site(index, None if stack is None else tuple([value.text for value in stack])))
+        return mark(len(self.sites) - 1)
+
+    def here(self) -> str:
+        """The mark of what may fail in the instruction that is translated."""
+        return self.site(self.at)
+
+    def element_site(self, array: str, index: str) -> str:
+        """The mark of a read or write by position, which Python's own test of the position guards."""
+        self.sites.append(Site(self.at, None, (array, index)))
+        return mark(len(self.sites) - 1)
+
+    def in_loop(self) -> bool:
+        return self.at in self.loop_code
+
+    def error_path(self) -> str:
+        """The name of the path that an error takes by this instruction (the places it passes)."""
+        return self.body.error_path(self.at)
+
+    # ------------------------------------------------------------ the operand stack
+
+    def push(self, value: Value) -> None:
+        self.stack.append(value)
+        if value.depth > DEEPEST_EXPRESSION:
+            self.spill()
+            self.stack[-1] = self.bind(self.stack[-1])
+
+    def push_expression(
+        self, text: str, parts: list[Value], kind: Kind = kinds.ANY, *, fails: bool = False, pure: bool = True
+    ) -> None:
+        """Push an expression that contains `parts`. One that fails gets a line of its own; without `pure` a statement that is
+        written later may change what it gives."""
+        if fails:
+            text = f"({self.here()}{text})"
+        repeatable = not fails and all(part.pure for part in parts)
+        self.push(Value(text, kind, pure=repeatable, uses=variables_of(parts), depth=depth_around(parts)))
+        self.stack[-1].pure &= pure
+
+    def push_variable(self, name: str, kind: Kind) -> None:
+        """Push what a temporary holds already, which a later statement may assign again."""
+        self.push(Value(name, kind, pure=False, uses=frozenset({name})))
+
+    def push_unboxed(self, text: str, name: str, kind: Kind, payload: Kind) -> None:
+        """Push an Option or Result that is only built, by `text`, where somebody wants it whole: the variable `name` holds its
+        payload, or END or the Err."""
+        self.push(Value(text, kind, pure=False, uses=frozenset({name}), depth=1))
+        self.stack[-1].unboxed, self.stack[-1].unboxed_kind = name, payload
+
+    def pop(self) -> Value:
+        return self.stack.pop()
+
+    def pop_bound(self) -> Value:
+        """Pop a value that may be written more than once."""
+        top = self.stack.pop()
+        if top.is_atom:
+            return top
+        self.spill()
+        return self.bind(top)
+
+    def pop_two_bound(self) -> tuple[Value, Value]:
+        """Pop two such values, the deeper one first; everything that may fail happens before."""
+        self.spill()
+        top, below = self.bind(self.pop()), self.bind(self.pop())
+        return below, top
+
+    def pop_many(self, count: int) -> list[Value]:
+        """Pop `count` values, the deepest first."""
+        values = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return values
+
+    def spilled(self, value: Value) -> Value:
+        """A value that was popped, bound to a name after everything below it has happened."""
+        self.push(value)
+        self.spill()
+        return self.bind(self.pop())
+
+    def bind(self, value: Value) -> Value:
+        """The same value as an atom, which may be written more than once."""
+        return value if value.is_atom else self.bind_fresh(value)
+
+    def bind_fresh(self, value: Value) -> Value:
+        """The same value in a variable of its own."""
+        if value.binding is not None:
+            name, text = value.binding
+            self.out.append(f"{name} = {text}")
+            bound = value.under_name(name)
+            bound.pure, bound.uses = False, frozenset({name})
+            return bound
+        name = self.temporary()
+        self.out.append(f"{name} = {value.text}")
+        bound = value.under_name(name)
+        bound.max_length = value.max_length
+        return bound
+
+    def bind_all(self, stack: list[Value]) -> None:
+        for position, value in enumerate(stack):
+            stack[position] = self.bind(value)
+
+    def bind_literal(self, value: Value) -> Value:
+        """The same value in a variable if it is a constant: CPython warns of some forms around a literal."""
+        literal = value.text in LITERALS or value.text.strip("(-)").isdigit()
+        return self.bind_fresh(value) if literal else value
+
+    def spill(self, unboxed: bool = True) -> None:
+        """Compute everything on the stack that is not pure now, into temporaries. Without `unboxed`, an Option that is not built
+        yet may wait for the test whether it is there."""
+        for position, value in enumerate(self.stack):
+            if not value.pure and (unboxed or value.unboxed is None):
+                self.stack[position] = self.bind(value)
+
+    def preserve(self, name: str) -> None:
+        """A variable is about to change: what depends on it keeps the old value."""
+        if any(name in value.uses and not value.pure and not value.is_atom for value in self.stack):
+            self.spill()
+        for position, value in enumerate(self.stack):
+            if name in value.uses:
+                copy = self.temporary()
+                self.out.append(f"{copy} = {value.text}")
+                self.stack[position] = value.under_name(copy)
+
+    def canonicalise(self) -> None:
+        """Bring the stack into the form it has where control flow joins: position n in the variable sn."""
+        if sum([not value.pure for value in self.stack]) > 1:
+            self.spill()
+        for position, value in enumerate(self.stack):
+            name = f"s{position}"
+            if value.text == name:
+                continue
+            for later in range(position + 1, len(self.stack)):
+                if name in self.stack[later].uses or self.stack[later].text == name:
+                    self.stack[later] = self.bind_fresh(self.stack[later])
+            self.out.append(f"{name} = {value.text}")
+            self.stack[position] = Value(name, value.kind, uses=frozenset({name}), low=value.low)
+
+    def declare_type(self) -> None:
+        """Where the top of the stack is an argument or the result of an inlined function, its declared type is known."""
+        declared = self.body.declared_types.get(self.at)
+        if declared is not None and self.stack[-1].kind == kinds.ANY:
+            self.stack[-1] = self.stack[-1].with_kind(self.kinds.of_type(declared))
+
+    # ------------------------------------------------------------ statements
+
+    def temporary(self) -> str:
+        """A name that is not used yet."""
+        self.temporaries += 1
+        return f"t{self.temporaries}"
+
+    def statement(self, text: str) -> None:
+        """Write a statement with effects, behind everything that the stack still has to compute."""
+        self.spill()
+        self.out.append(text)
+
+    def allocate(self, name: str, slots: list[tuple[str, str]], kind: Kind) -> None:
+        """Push a new instance of a class, by the text for each of its slots. It is made empty and filled, which costs a third
+        less than a call of the class."""
+        new = self.temporary()
+        self.statement(f"{new} = new{name.removeprefix('K')}()")
+        self.out += [f"{new}.{slot} = {text}" for slot, text in slots]
+        self.push(Value(new, kind))
+
+    def call(self, text: str, kind: Kind) -> None:
+        """Write a call whose callee may deoptimise, and push its result: the frame of this function then goes on behind it."""
+        name = self.temporary()
+        self.out.append(f"{self.site(self.at, self.stack)}{name} = {text}")
+        self.push(Value(name, kind))
+
+    def stack_before(self) -> tuple[str, ...]:
+        """The operand stack as atoms, for a call that the interpreter does from the beginning where it deoptimises."""
+        self.spill()
+        self.bind_all(self.stack)
+        return tuple([value.text for value in self.stack])
+
+    def deoptimise(self, index: int | None = None) -> None:
+        """Hand the frame over to the interpreter, which goes on with the instruction `index`, by default this one."""
+        self.spill()
+        self.out.append(f"{self.site(self.at if index is None else index, self.stack)}raise Deoptimise")
+
+    def charge(self, cost: int) -> None:
+        """Count fuel of the code that follows."""
+        if self.metered:
+            self.out.append(f"n += {cost}")
+
+    def pay(self, cost: int = 0) -> None:
+        """Pay the fuel that was counted so far, and `cost`, before control goes elsewhere."""
+        if self.metered:
+            self.out.append(f"F[0] -= n + {cost}" if cost else "F[0] -= n")
+            self.out.append("n = 0")
+
+    # ------------------------------------------------------------ operands and the generic form
+
+    def linked(self, op: Opcode, operand: int) -> Any:
+        """What the linker has made of an operand."""
+        return self.program._resolve(op, operand)
+
+    def constant(self, op: Opcode, operand: int) -> str:
+        """The global name of a linked operand."""
+        return f"K{op.number}_{operand}"
+
+    def generic(self, op: Opcode, operand: int) -> None:
+        """Write a call of the function of an opcode in vm/interp/ops.py."""
+        linked = self.linked(op, operand) if op.kind.name != "none" else None
+        single = len(op.pops) - op.starred
+        count = starred_count(op, operand, linked) if op.starred else 0
+        parts = self.pop_many(single + count)
+        arguments = [part.text for part in parts]
+        if op.starred:
+            arguments = [f"[{', '.join(arguments[:count])}]", *arguments[count:]]
+        if op.kind.name != "none" and op.name not in ("ARRAY", "JOIN", "TUPLE", "MAP"):
+            arguments.append(self.constant(op, operand))
+        if op.name == "ITERATE":
+            arguments.append("MACHINE")
+        text = f"op_{op.name}({', '.join(arguments)})"
+        if len(op.pushes) == 2:
+            below, top = self.temporary(), self.temporary()
+            self.statement(f"{self.here()}{below}, {top} = {text}")
+            self.push(Value(below))
+            self.push(Value(top))
+        elif op.pushes:
+            self.push_expression(text, parts, RESULTS.get(op.name, kinds.ANY), fails=True)
+        else:
+            self.statement(f"{self.here()}{text}")
+
+    # ------------------------------------------------------------ what is known of locals
+
+    def local(self, slot: int) -> Value:
+        """The value of a local here, by the name of the first local that holds it."""
+        fact = self.facts.slots.get(slot)
+        name = f"l{slot}" if fact is None else fact.text
+        if name != f"l{slot}":
+            slot = int(name[1:])
+            fact = self.facts.slots.get(slot)
+        known = fact or self.invariants.get(slot, NOTHING)
+        value = known.under_name(name)
+        value.uses = frozenset({name})
+        if fact is not None:
+            value.variant, value.divisor = fact.variant, fact.divisor
+        return value
+
+    def record_store(self, key: Any, value: Value) -> None:
+        """Tell the fixpoint that a value is stored, under a key of `invariants`."""
+        self.stored.setdefault(key, []).append(value)
+
+    def record_element(self, array: str, kind: Kind, key: Kind = kinds.ANY) -> None:
+        """Tell the fixpoint that an element is put into a local Array or Map."""
+        if slot_of(array) >= 0:
+            self.record_store(("element", slot_of(array)), Value("", kind))
+            self.record_store(("key", slot_of(array)), Value("", key))
+
+    def assign(self, slot: int, value: Value) -> None:
+        """Change the facts for a local that is assigned: what is known of the value, and what holds of the local everywhere."""
+        name = f"l{slot}"
+        everywhere = self.invariants.get(slot, NOTHING)
+        open_kind = value.kind[0] not in kinds.SCALARS  # what is in a container may change in kind
+        kind = everywhere.kind if open_kind and everywhere.kind[0] == value.kind[0] else value.kind
+        kind = (kind[0], kinds.UNKNOWN) if open_kind and kind is value.kind and kind[0] in ("array", "map") else kind
+        low = max([bound for bound in (value.low, everywhere.low) if bound is not None], default=None)
+        high = min([bound for bound in (value.high, everywhere.high) if bound is not None], default=None)
+        same = not open_kind and slot_of(value.text) >= 0
+        self.facts.kill(name)
+        kind = everywhere.kind if kind == kinds.ANY else kind
+        fact = Value(value.text if same else name, kind, low=low, high=high).with_certainty_of(value)
+        if kind == everywhere.kind:
+            fact.certain, fact.is_number = fact.certain or everywhere.certain, fact.is_number or everywhere.is_number
+        self.facts.slots[slot] = fact
+
+    def refine(self, limits: Iterable[Limit]) -> None:
+        """Add limits of locals that hold on this path."""
+        for slot, low, high, variant, divisor in limits:
+            value = self.local(slot)
+            value.variant = value.variant if variant is None else variant
+            value.divisor = value.divisor if divisor is None else divisor
+            if low is not None and (value.low is None or value.low < low):
+                value.low = low
+            if high is not None and (value.high is None or value.high > high):
+                value.high = high
+            self.facts.slots[slot] = value
+
+    def refined(self, facts: Facts, limits: tuple[Limit, ...], less: tuple[tuple[str, str], ...]) -> Facts:
+        """A copy of some facts with limits that hold too."""
+        before, self.facts = self.facts, facts.copy()
+        self.refine(limits)
+        self.facts.less |= frozenset(less)
+        refined, self.facts = self.facts, before
+        return refined
+
+    def list_of(self, array: str) -> str:
+        """The expression of the list of an Array or the dict of a Map in a variable."""
+        return f"a{array[1:]}" if array in self.lists else f"{array}.items"

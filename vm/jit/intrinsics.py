@@ -1,0 +1,303 @@
+"""Calls of built-in methods: the family of one opcode, and its intrinsics, which translated code writes out (V-7.2).
+
+A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
+types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
+characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`.
+"""
+
+from __future__ import annotations
+
+from ..builtins.modules import row_of
+from . import kinds
+from .emitter import registrar
+from .facts import Value, slot_of
+from .places import LONGEST, checks_at_push, guard_key, make_list_unique, map_key, room_test, set_map_entry
+from .text import Branch
+from .values import payload_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..bytecode.opcodes import Opcode
+    from .emitter import Emitter, Form
+    from .kinds import Kind
+
+EMIT: dict[int, Form] = {}
+emit = registrar(EMIT)
+
+
+class Intrinsic:
+    """`named`: the parts become atoms, since the text has one of them twice. `fails`: the text may raise a panic. `low`: the
+    least Int that it gives. `needs`: for which parts the row holds; for others `otherwise` is tried. `elements`: the text of
+    the list alone, for a walk over the Array."""
+
+    __slots__ = ("text", "named", "fails", "low", "needs", "otherwise", "elements")
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        named: bool = False,
+        fails: bool = True,
+        low: int | None = None,
+        needs: Callable[[list[Value]], bool] | None = None,
+        otherwise: Intrinsic | None = None,
+        elements: str = "",
+    ) -> None:
+        self.text = text
+        self.named = named
+        self.fails = fails
+        self.low = low
+        self.needs = needs
+        self.otherwise = otherwise
+        self.elements = elements
+
+    def fitting(self, parts: list[Value]) -> Intrinsic | None:
+        """This row, or the next one that holds for the parts."""
+        if self.needs is None or self.needs(parts):
+            return self
+        return None if self.otherwise is None else self.otherwise.fitting(parts)
+
+
+def all_of(word: str) -> Callable[[list[Value]], bool]:
+    return lambda parts: all(part.kind[0] == word for part in parts)
+
+
+def case_mapping(method: str) -> Intrinsic:
+    """A method of Python's str whose result may be longer than its receiver."""
+    return Intrinsic(f"w if len(w := {{0}}.{method}()) <= Q else join(EMPTY, [w])")
+
+
+def constant_separator(parts: list[Value]) -> bool:
+    return bool(parts[1].length)
+
+
+def constant_replacement(parts: list[Value]) -> bool:
+    return parts[1].is_atom and parts[1].kind[0] == "string" and parts[2].length is not None
+
+
+def int_arguments(parts: list[Value]) -> bool:
+    return all(part.is_atom and part.kind[0] == "int" for part in parts[1:])
+
+
+def natural_arguments(parts: list[Value]) -> bool:
+    return int_arguments(parts) and all(part.low is not None and part.low >= 0 for part in parts[1:])
+
+
+def unencoded_key(parts: list[Value]) -> bool:
+    """Whether the dict of the Map has this key as it is."""
+    return parts[1].certain and parts[1].kind[0] in ("string", "int")
+
+
+INTRINSICS: dict[tuple[str, str], Intrinsic] = {
+    ("Array", "len"): Intrinsic("len({items})", low=0),
+    ("Array", "is_empty"): Intrinsic("not {items}"),
+    ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=all_of("float")),
+    ("Int", "to_float"): Intrinsic("float({0})", fails=False, needs=all_of("int")),
+    ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=all_of("string")),
+    ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=all_of("string")),
+    ("String", "ends_with"): Intrinsic("{0}.endswith({1})", fails=False, needs=all_of("string")),
+    ("Map", "has"): Intrinsic(
+        "{1} in {items}", named=True, fails=False, needs=unencoded_key,
+        otherwise=Intrinsic("({1} if type({1}) is str else key_of({1})) in {items}", named=True),
+    ),
+    ("Map", "len"): Intrinsic("len({items})", low=0),
+    ("String", "len"): Intrinsic("len({})", low=0),
+    ("String", "is_empty"): Intrinsic("not {0}", fails=False),
+    ("String", "trim"): Intrinsic("{0}.strip(WHITE_SPACE)"),
+    ("String", "trim_start"): Intrinsic("{0}.lstrip(WHITE_SPACE)"),
+    ("String", "trim_end"): Intrinsic("{0}.rstrip(WHITE_SPACE)"),
+    ("String", "to_lower"): case_mapping("lower"),
+    ("String", "to_lowercase"): case_mapping("lower"),
+    ("String", "to_upper"): case_mapping("upper"),
+    ("String", "to_uppercase"): case_mapping("upper"),
+    ("String", "split"): Intrinsic(
+        "Array(x.split({1})) if len(x := {0}) < M else {body}(x, {1})", needs=constant_separator,
+        elements="x.split({1}) if len(x := {0}) < M else {body}(x, {1}).items",
+    ),
+    ("String", "replace"): Intrinsic(
+        "x.replace({1}, {2}) if (len(x := {0}) + 1) * {room} <= Q else {body}(x, {1}, {2})", needs=constant_replacement
+    ),
+    ("String", "substring"): Intrinsic(
+        "{0}[{1}:{2}]", needs=natural_arguments, otherwise=Intrinsic(
+            "(x[{1}:{2}] if {1} >= 0 and {2} >= 0 else {body}(x, {1}, {2})) if (x := {0}) else EMPTY", needs=int_arguments
+        )
+    ),
+    ("String", "chars"): Intrinsic(
+        "Array(list(x)) if len(x := {0}) <= M else {body}(x)", elements="list(x) if len(x := {0}) <= M else {body}(x).items"
+    ),
+}  # fmt: skip
+
+# Methods that give an Option: the text gives its payload or END. The one that gives a Result: its Int or the Err. Neither is
+# built where only the payload is asked for (scalar replacement).
+UNBOXED: dict[tuple[str, str], Intrinsic] = {
+    ("String", "get"): Intrinsic("{0}[{1}] if 0 <= {1} < len({0}) else END", named=True, needs=int_arguments),
+    ("String", "index_of"): Intrinsic("w if (w := {0}.find({1})) >= 0 else END", needs=all_of("string")),
+    ("String", "parse_int"): Intrinsic(
+        "int({0}) if len({0}) < 18 and {0}.isdecimal() and {0}.isascii() else int_of({body}({0}))", named=True,
+        needs=all_of("string"),
+    ),
+    ("Array", "get"): Intrinsic("{items}[{1}] if 0 <= {1} < len({items}) else END", named=True, needs=int_arguments),
+    ("Array", "first"): Intrinsic("{items}[0] if {items} else END", named=True),
+    ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
+}  # fmt: skip
+UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
+KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
+SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
+# These change no element that is there already.
+HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push"), ("Map", "set")}
+
+# ---------------------------------------------------------------- the opcode
+
+
+@emit("CALL_BUILTIN")
+def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
+    method: tuple[str, str] = tuple(e.image.constants[operand][1])
+    receiver, name = method
+    count = e.program.constants[operand][1]
+    if receiver == "Map" and name in KEYED:
+        guard_key(e, KEYED[name])
+    if method in WITHOUT_PARTS:
+        WITHOUT_PARTS[method](e)
+        return
+    if receiver not in SCALAR_RECEIVERS and method not in HARMLESS:
+        e.facts.kill_all_elements()
+    row = row_of(receiver, name)
+    if e.metered and row is not None and row.linear:
+        call_charging(e, operand, count, row)
+        return
+    parts = e.pop_many(count)
+    kind = result_kind(e, row, parts)
+    if method == ("Array", "push"):
+        array_push(e, parts)
+    elif method == ("Map", "set"):
+        e.stack += [parts[2], parts[0], parts[1]]
+        set_map_entry(e)
+        e.push(Value("None", kinds.NIL))
+    elif method in UNBOXED and UNBOXED[method].fitting(parts) is not None:
+        call_unboxed(e, UNBOXED[method], parts, kind, operand)
+    elif method in UNWRAPPING and parts[0].unboxed is not None:
+        unwrap_unboxed(e, operand, parts)
+    else:
+        call_method(e, INTRINSICS.get(method), parts, kind, operand)
+
+
+def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
+    """What a built-in gives by its row in vm/builtins, None where it has none."""
+    if row is None or row.special == "numeric":
+        return kinds.ANY
+    return e.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else kinds.ANY)
+
+
+def call_method(e: Emitter, form: Intrinsic | None, parts: list[Value], kind: Kind, operand: int) -> None:
+    """Push a call of a built-in, or the expansion of its intrinsic."""
+    form = None if form is None else form.fitting(parts)
+    if form is None:
+        e.push_expression(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
+        return
+    if form.named:
+        parts = bind_parts(e, parts)
+    e.push_expression(f"({expansion(e, form.text, parts, operand)})", parts, kind, fails=form.fails, pure=False)
+    if form.elements:
+        e.stack[-1].elements = f"({e.here()}{expansion(e, form.elements, parts, operand)})"
+    if form.low is not None:
+        e.stack[-1].low, e.stack[-1].high = form.low, LONGEST
+
+
+def expansion(e: Emitter, text: str, parts: list[Value], operand: int) -> str:
+    texts = [part.text for part in parts]
+    room = (parts[-1].length or 0) + 1
+    return text.format(*texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room)
+
+
+def call_charging(e: Emitter, operand: int, count: int, row: Any) -> None:
+    """A built-in that charges fuel by the size of what it works on (G-6.6): where too little is left, the interpreter calls it
+    instead."""
+    before = e.stack_before()
+    parts = e.pop_many(count)
+    kind = result_kind(e, row, parts)
+    e.pay()
+    e.call(f"B{operand}({', '.join([part.text for part in parts])})", kind)
+    e.sites[-1].again = before
+
+
+def bind_parts(e: Emitter, parts: list[Value]) -> list[Value]:
+    """Parts that were popped, as atoms."""
+    for part in parts:
+        e.push(part)
+    e.spill()
+    return [e.bind(part) for part in e.pop_many(len(parts))]
+
+
+# ---------------------------------------------------------------- Options and Results that are not built
+
+
+def call_unboxed(e: Emitter, form: Intrinsic, parts: list[Value], kind: Kind, operand: int) -> None:
+    parts = bind_parts(e, parts)
+    name = e.temporary()
+    e.statement(f"{e.here()}{name} = {expansion(e, form.text, parts, operand)}")
+    if kind[0] == "result":
+        e.push_unboxed(f"result_of({name})", name, ("result", kinds.UNKNOWN), kinds.INT)
+    else:
+        e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(kind))
+
+
+def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value]) -> None:
+    """`unwrap`, or `unwrap_or` with another value, of an Option or Result that was not built."""
+    option, name = parts[0], parts[0].unboxed
+    payload, alone = payload_text(option)
+    kind = option.unboxed_kind
+    if len(parts) == 1:
+        e.push_expression(f"({payload} if {name} is not END else B{operand}(NONE_VALUE))", [], kind, fails=True)
+        return
+    other = e.spilled(parts[1])
+    same = kind if kind == other.kind else kinds.PLAIN if {kind[0], other.kind[0]} <= kinds.SCALARS else kinds.ANY
+    absent = f"type({name}) is Err" if option.kind[0] == "result" else f"{name} is END"
+    e.push_expression(f"({other.text} if {absent} else {payload})", [other], same, fails=not alone)
+
+
+def map_get(e: Emitter) -> None:
+    table, key = e.pop_two_bound()
+    name = e.temporary()
+    e.statement(f"{e.here()}{name} = {e.list_of(table.text)}.get({map_key(key)}, END)")
+    e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(table.kind))
+
+
+def array_pop(e: Emitter) -> None:
+    e.spill()
+    array = e.bind(e.pop())
+    name = e.temporary()
+    items = e.list_of(array.text)
+    e.statement(f"{e.here()}{name} = {items}.pop() if {items} else END")
+    e.facts.kill_elements(array.text)
+    e.facts.spare |= {array.text} & e.lists.keys()
+    e.push_unboxed(f"option_of_moved({name})", name, kinds.MOVED_OPTION, e.kinds.inner(array.kind))
+
+
+WITHOUT_PARTS = {("Map", "get"): map_get, ("Array", "pop"): array_pop}  # methods that take their parts from the stack themselves
+
+
+def array_push(e: Emitter, parts: list[Value]) -> None:
+    """Array.push is a statement: CPython has a form of its own for a call of `append` whose result nobody takes."""
+    e.record_element(parts[0].text, parts[1].kind)
+    array, value = bind_parts(e, parts)
+    items = e.list_of(array.text)
+    append = f"{e.here()}{items}.append({value.text})"
+    room = Branch(room_test(e, array.text))
+    room.yes.append(append)
+    room.no.append(f"{e.here()}collection_too_long()")
+    if checks_at_push(e, array.text, e.at):
+        e.preserve(array.text)
+        tested = Branch(f"m{array.text[1:]}")
+        tested.yes.append(append)
+        before, e.out = e.out, tested.no
+        make_list_unique(e, slot_of(array.text))
+        e.out = before
+        room.condition = f"len({items}) < M"
+        tested.no.append(room)
+        room = tested
+    e.out += [append] if array.text in e.facts.spare else [room]
+    e.facts.spare = frozenset()
+    e.push(Value("None", kinds.NIL))

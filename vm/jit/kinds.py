@@ -1,0 +1,148 @@
+"""Kinds: the static types that the translator reckons with (V-7.2).
+
+A kind is the word of a type descriptor and the number of that descriptor: in the image, behind the image's for containers
+that only the translator tells apart, `UNKNOWN` where nothing is known of what is inside, `EMPTY` for an Array or Map that
+nothing was put into yet. An image may state a type wrongly. So a kind chooses a form and proves nothing: every form raises a
+panic for a value of another kind (V-2.6).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Kind = tuple[str, int]
+
+UNKNOWN = -1
+MOVED = -2  # of an Option: its payload was taken out of an Array and is in no other place
+EMPTY = -3
+ANY: Kind = ("", UNKNOWN)
+INT: Kind = ("int", UNKNOWN)
+FLOAT: Kind = ("float", UNKNOWN)
+STRING: Kind = ("string", UNKNOWN)
+BOOL: Kind = ("bool", UNKNOWN)
+NIL: Kind = ("nil", UNKNOWN)
+PLAIN: Kind = ("plain", UNKNOWN)  # some value without a mark of sharing
+MAP: Kind = ("map", UNKNOWN)
+OPTION: Kind = ("option", UNKNOWN)
+MOVED_OPTION: Kind = ("option", MOVED)
+WORDS = frozenset({"int", "float", "string", "bool", "nil"})
+SCALARS = WORDS | {"plain"}  # kinds of values that carry no mark of sharing
+CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})  # kinds that do, in the slot `shared`
+HOLDERS = {"array": 1, "option": 1, "nilable": 1, "map": 2}  # where in a descriptor the type of what a container holds stands
+DEEPEST = 3  # containers in one another whose kinds are told apart
+
+
+class Kinds:
+    """The kinds of one image, and of the containers that its functions build."""
+
+    def __init__(self, image: Any) -> None:
+        self.types = image.types
+        self.built: list[list[Any]] = []
+        self.numbers: dict[Any, int] = {}
+
+    def descriptor(self, number: int) -> Any:
+        count = len(self.types)
+        return self.types[number] if number < count else self.built[number - count]
+
+    def of_type(self, number: int) -> Kind:
+        """The kind of a type of the image, or of a container that was numbered here."""
+        descriptor = self.descriptor(number)
+        return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
+
+    def number(self, kind: Kind) -> int:
+        """The number that stands for a kind inside the descriptor of another."""
+        return kind[1] if kind[1] >= 0 else self._numbered((kind[0],))
+
+    def _numbered(self, descriptor: tuple[Any, ...]) -> int:
+        if descriptor not in self.numbers:
+            self.numbers[descriptor] = len(self.types) + len(self.built)
+            self.built.append([list(part) if isinstance(part, tuple) else part for part in descriptor])
+        return self.numbers[descriptor]
+
+    def _nesting(self, kind: Kind) -> int:
+        count = len(self.types)
+        if kind[1] < count:
+            return 0
+        parts = self.built[kind[1] - count][1:]
+        inner = [number for part in parts for number in (part if isinstance(part, list) else [part])]
+        return 1 + max([self._nesting(self.of_type(number)) for number in inner], default=0)
+
+    def container(self, word: str, *inner: Kind) -> Kind:
+        """The kind of a container that holds values of these kinds: of a Map the keys first."""
+        if any(self._nesting(kind) >= DEEPEST for kind in inner) or all(kind == ANY for kind in inner):
+            return (word, UNKNOWN)
+        return (word, self._numbered((word, *[self.number(kind) for kind in inner])))
+
+    def tuple(self, parts: Iterable[Kind]) -> Kind:
+        parts = list(parts)
+        word = "plain" if all(kind[0] in SCALARS for kind in parts) else "tuple"
+        if any(self._nesting(kind) >= DEEPEST for kind in parts):
+            return (word, UNKNOWN)
+        return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
+
+    def inner(self, kind: Kind, position: int = 0) -> Kind:
+        """The kind of what a container holds; `position` 1 asks for the keys of a Map."""
+        if kind[1] < 0 or kind[0] not in HOLDERS:
+            return ANY
+        return self.of_type(self.descriptor(kind[1])[position or HOLDERS[kind[0]]])
+
+    def element(self, kind: Kind, position: int) -> Kind:
+        """The kind of a part of a tuple."""
+        if kind[0] in ("tuple", "plain") and kind[1] >= 0:
+            parts = self.descriptor(kind[1])[1]
+            return self.of_type(parts[position]) if position < len(parts) else ANY
+        return PLAIN if kind[0] == "plain" else ANY
+
+    def field(self, kind: Kind, position: int) -> Kind:
+        if kind[0] in ("struct", "schema") and kind[1] >= 0:
+            fields = self.descriptor(kind[1])[2]
+            return self.of_type(fields[position][1]) if position < len(fields) else ANY
+        return ANY
+
+    def payload(self, kind: Kind, variant: int, position: int) -> Kind:
+        """The kind of a part of an enum value that is of the variant with this number."""
+        if kind[0] != "enum" or kind[1] < 0 or variant >= len(self.descriptor(kind[1])[2]):
+            return ANY
+        parts = self.descriptor(kind[1])[2][variant][1]
+        return self.of_type(parts[position]) if position < len(parts) else ANY
+
+    def success(self, kind: Kind) -> Kind:
+        """The kind of what the Ok of a Result or the Some of an Option of a declared type holds."""
+        return self.of_type(self.descriptor(kind[1])[1]) if kind[0] in ("result", "option") and kind[1] >= 0 else ANY
+
+    def result(self, descriptor: Any, receiver: Any, kind: Kind) -> Kind:
+        """What a built-in method gives: `descriptor` and `receiver` are the types of its signature, `kind` that of the receiver
+        of this call."""
+        word = descriptor[0]
+        if word in WORDS:
+            return (str(word), UNKNOWN)
+        if word in ("array", "option"):
+            return self.container(word, self.result(descriptor[1], receiver, kind))
+        if word == "var" and receiver is not None and receiver[0] in HOLDERS and receiver[HOLDERS[receiver[0]]] == descriptor:
+            return self.inner(kind)
+        return (word, UNKNOWN) if word in ("map", "result") else ANY
+
+    def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:
+        """The kind of an Array or Map after elements of one kind, under keys of another, were put into it."""
+        if kind[1] == UNKNOWN:
+            return kind
+        inner = element if kind[1] == EMPTY else join([self.inner(kind), element])
+        if kind[0] == "array":
+            return self.container("array", inner)
+        return self.container("map", key if kind[1] == EMPTY else join([self.inner(kind, 1), key]), inner)
+
+
+def join(kinds: Iterable[Kind]) -> Kind:
+    """The least kind that includes all of these: what is known of a value that may be of any of them."""
+    different = set(kinds)
+    if len(different) > 1 and len({word for word, _ in different}) == 1:
+        different.discard((next(iter(different))[0], EMPTY))
+    if len(different) == 1:
+        return different.pop()
+    words = {word for word, _ in different}
+    if len(words) == 1:
+        return (words.pop(), UNKNOWN)
+    return PLAIN if words <= SCALARS else ANY

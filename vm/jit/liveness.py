@@ -1,0 +1,257 @@
+"""How the locals of a function are used: who consumes each load, what stays in one place, and what is read later (V-5.7,
+V-7.2).
+
+`LocalUses` finds the arrays that are only read and written in place, whose lists may be promoted to variables. The functions
+are a liveness analysis: a value that is moved on from its last use needs no mark as shared, and a local that nothing reads is
+not stored.
+"""
+
+from __future__ import annotations
+
+from ..bytecode import image as im
+from ..bytecode import operands as k
+from ..bytecode.opcodes import BY_NAME, OPCODES
+from .kinds import Kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .facts import Value
+    from .flow import Flow
+    from .inlining import Body
+
+LOAD, LOAD_OWN, STORE, SWAP, CALL_BUILTIN, SHARE, JUMP = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "SWAP", "CALL_BUILTIN", "SHARE", "JUMP")
+)
+ESCAPES, READ, WRITTEN = range(3)  # how a loaded container is used: by anything, or for an element in place
+# Opcodes, and the operand that they read or write in place: no other variable sees the array then.
+READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH")}
+WRITES = {BY_NAME["SET_INDEX"].number: 1, BY_NAME["INDEX_OWN"].number: 0}
+READ_BY = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "has"), ("Map", "get")})
+WRITTEN_BY = frozenset({("Array", "push"), ("Array", "pop"), ("Map", "set")})
+INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", "INDEX_OWN")})
+# What these give is new, or has its mark.
+UNALIASED = frozenset({BY_NAME[name].number for name in ("SHARE", "CALL", "ARRAY", "MAP", "STRUCT")})
+
+
+class LocalUses:
+    """`loads`: by local, the instructions that load it, and how they use it (`ESCAPES`, `READ`, `WRITTEN`). `repeated`:
+    locals of which more than one element is read or written. `constant_parameters`: those that are never assigned."""
+
+    def __init__(self, body: Body, image: Any, parameters: int) -> None:
+        self.kinds = Kinds(image)
+        self.constant_parameters = frozenset(range(parameters))
+        self.instructions = body.instructions
+        self.depths = body.depths
+        self.image = image
+        self.targets = {
+            body.index_of[operand] for _, number, operand in body.instructions if OPCODES[number].kind is k.LABEL
+        }
+        self.loads: dict[int, dict[int, int]] = {}
+        indexed: dict[int, int] = {}
+        for at, (_, number, operand) in enumerate(body.instructions):
+            if number == STORE:
+                self.constant_parameters -= {operand}
+            elif number in (LOAD, LOAD_OWN) and self.depths[at] >= 0:
+                consumer, position = self.consumer(at)
+                self.loads.setdefault(operand, {})[at] = self._use(number, consumer, position)
+                if consumer >= 0 and body.instructions[consumer][1] in INDEXING and position == 0:
+                    indexed[operand] = indexed.get(operand, 0) + 1
+        self.repeated = frozenset(slot for slot, count in indexed.items() if count > 1)
+
+    def with_contents(self, invariants: dict[Any, Value]) -> dict[Any, Value]:
+        """The invariants of a function, where an Array or Map also tells what is put into it; a parameter's type says that
+        already."""
+        filled = invariants.copy()
+        for slot, value in invariants.items():
+            if value.kind[0] in ("array", "map") and slot not in self.constant_parameters and ("element", slot) in invariants:
+                filled[slot] = value.under_name("")
+                filled[slot].kind = self.kinds.filled(
+                    value.kind, invariants["element", slot].kind, invariants["key", slot].kind
+                )
+        return filled
+
+    def consumer(self, at: int) -> tuple[int, int]:
+        """The instruction that pops what the instruction `at` pushes, and as which operand; -1 if paths part before."""
+        place = self.depths[at]
+        for by in range(at + 1, len(self.instructions) - 1):
+            op = OPCODES[self.instructions[by][1]]
+            if by in self.targets or op.flow in ("jump", "stop") or self.depths[by + 1] < 0:
+                break
+            depth = self.depths[by]
+            if op.number == SWAP and depth - place <= 2:
+                place = 2 * depth - 3 - place
+                continue
+            pops = depth - self.depths[by + 1] + len(op.pushes)
+            if depth - pops <= place:
+                return by, place - (depth - pops)
+            if op.flow != "next":
+                break
+        return -1, 0
+
+    def _use(self, load: int, consumer: int, position: int) -> int:
+        """How an instruction uses what an opcode of loading has pushed, as its operand at a position."""
+        if consumer < 0:
+            return ESCAPES
+        number = self.instructions[consumer][1]
+        if number == CALL_BUILTIN and position == 0:
+            method = self.builtin_at(consumer)
+            if method in READ_BY:
+                return WRITTEN if load == LOAD_OWN else READ
+            return WRITTEN if method in WRITTEN_BY and load == LOAD_OWN else ESCAPES
+        if load == LOAD_OWN:
+            return WRITTEN if WRITES.get(number) == position else ESCAPES
+        return READ if READS.get(number) == position else ESCAPES
+
+    def builtin_at(self, at: int) -> tuple[str, ...]:
+        """Receiver and name of the built-in that an instruction calls, () for any other instruction."""
+        _, number, operand = self.instructions[at]
+        if number != CALL_BUILTIN:
+            return ()
+        tag, value = self.image.constants[operand]
+        return tuple(value) if tag == im.K_BUILTIN else ()
+
+    def growth_sites(self, flow: Flow, body: frozenset[int], slot: int, word: str) -> frozenset[int]:
+        """The instructions of these blocks that may put an element more into a local's Array or Map."""
+        sites: set[int] = set()
+        for at, use in self.loads.get(slot, {}).items():
+            consumer = self.consumer(at)[0] if use == WRITTEN else -1
+            inside = consumer >= 0 and any(start <= at < flow.blocks[start].end for start in body)
+            if inside and (word == "map" or self.builtin_at(consumer) == ("Array", "push")):
+                sites.add(consumer)
+        return frozenset(sites)
+
+    def promotable(self, flow: Flow, body: frozenset[int]) -> dict[int, bool]:
+        """The locals whose list may stay in a variable throughout a loop of these blocks, and whether the loop writes to it:
+        the local is not assigned in it, and the array does not escape."""
+        written: dict[int, bool] = {}
+        refused: set[int] = set()
+        for start in body:
+            for at in range(start, flow.blocks[start].end):
+                _, number, operand = self.instructions[at]
+                if number == STORE:
+                    refused.add(operand)
+                elif number in (LOAD, LOAD_OWN):
+                    use = self.loads.get(operand, {}).get(at, ESCAPES)
+                    if use == ESCAPES:
+                        refused.add(operand)
+                    written[operand] = written.get(operand, False) or use == WRITTEN
+        return {slot: writes for slot, writes in sorted(written.items()) if slot not in refused}
+
+
+# ---------------------------------------------------------------- liveness
+
+
+def live_locals(body: Body, flow: Flow) -> dict[int, frozenset[int]]:
+    """By block, the locals that are read from its beginning on before they are assigned: a backward dataflow fixpoint."""
+    reads: dict[int, frozenset[int]] = {}
+    writes: dict[int, frozenset[int]] = {}
+    for start, block in flow.blocks.items():
+        reads[start], writes[start] = _reads_and_writes(body.instructions[start : block.end])
+    live: dict[int, frozenset[int]] = dict.fromkeys(flow.blocks, frozenset())
+    pending = list(flow.blocks)
+    while pending:
+        start = pending.pop()
+        after = _live_after(flow, start, live)
+        before = reads[start] | (after - writes[start])
+        if before != live[start]:
+            live[start] = before
+            pending += flow.blocks[start].preds
+    return live
+
+
+def _live_after(flow: Flow, start: int, live: dict[int, frozenset[int]]) -> frozenset[int]:
+    return frozenset().union(*[live[target] for target, _ in flow.blocks[start].succs if target in live])
+
+
+def _reads_and_writes(instructions: list[tuple[int, int, int]]) -> tuple[frozenset[int], frozenset[int]]:
+    """The locals that a straight run reads before it assigns them, and those that it assigns."""
+    read: set[int] = set()
+    written: set[int] = set()
+    for _, number, slot in instructions:
+        if number in (LOAD, LOAD_OWN) and slot not in written:
+            read.add(slot)
+        elif number == STORE:
+            written.add(slot)
+    return frozenset(read), frozenset(written)
+
+
+def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
+    """The locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
+    live = live_locals(body, flow)
+    read: set[int] = set()
+    for start, block in flow.blocks.items():
+        after = set(_live_after(flow, start, live))
+        for at in reversed(range(start, block.end)):
+            if at in places:
+                read |= after
+            _, number, slot = body.instructions[at]
+            if number in (LOAD, LOAD_OWN):
+                after.add(slot)
+            elif number == STORE:
+                after.discard(slot)
+            if at in places:
+                read |= after
+    return read
+
+
+def hidden_stores(body: Body) -> set[int]:
+    """Each STORE of a local without a name: those that the compiler has made for itself, which no panic shows."""
+    names = body.program.image.names
+    named: dict[int, set[int]] = {}
+    hidden = set()
+    for at, (_, number, slot) in enumerate(body.instructions):
+        if number == STORE:
+            inlined = body.places[at][1]
+            if inlined.function not in named:
+                rows = names[inlined.function] if names else []
+                named[inlined.function] = {place for _, place, _, _ in rows}
+            if slot - inlined.slot not in named[inlined.function]:
+                hidden.add(at)
+    return hidden
+
+
+# ---------------------------------------------------------------- moves
+
+
+def moves(body: Body, flow: Flow) -> set[int]:
+    """Each SHARE of a local that is not read again: its value moves on to another local, or to an argument, and its first
+    place is gone. A method that is found at run time asks for the mark of its receiver."""
+    live = live_locals(body, flow)
+    moved = set()
+    aliased = _aliased(body, flow)
+    for start, block in flow.blocks.items():
+        after = _live_after(flow, start, live)
+        for at in range(start + 1, block.end):
+            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
+            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
+            if number == SHARE and loaded == LOAD and placed and slot not in aliased:
+                read, written = _reads_and_writes(body.instructions[at + 1 : block.end])
+                if slot not in read and (slot in written or slot not in after):
+                    moved.add(at)
+    return moved
+
+
+def _aliased(body: Body, flow: Flow) -> set[int]:
+    """The locals whose value may lie in another place without a mark, as the parts that a pattern takes out and `self` do."""
+    function = body.program.image.functions[body.root.function]
+    receiver = {0} if "::" in function.name or function.flags & im.F_METHOD else set()
+    return receiver | {
+        slot
+        for start, block in flow.blocks.items()
+        for at in range(start, block.end)
+        for _, number, slot in [body.instructions[at]]
+        if number == STORE and not _stores_unaliased(body, flow, start, at)
+    }
+
+
+def _stores_unaliased(body: Body, flow: Flow, start: int, at: int) -> bool:
+    """Whether nothing else holds what is on the stack before an instruction; a return of an inlined function is a jump to it."""
+    if at > start:
+        return body.instructions[at - 1][1] in UNALIASED
+    for block in [flow.blocks[pred] for pred in flow.blocks[start].preds]:
+        source, last = body.instructions[max(block.start, block.end - 2)][1], body.instructions[block.end - 1][1]
+        if last != JUMP or source not in UNALIASED:
+            return False
+    return True

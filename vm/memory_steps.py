@@ -1,0 +1,602 @@
+"""The steps of a memory declaration: one row per argument of a step (M-2.3 to M-2.24, M-4.2 to M-4.15, M-9, M-10.15 to M-10.22).
+
+A row says what an argument takes, what it is called in a source, in an image and in the policy of a memory, and its default. The
+checker adds types and helps to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they refuse
+(`problem`), and the runtime makes policies from them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    Takes = Callable[[Any], bool]
+
+# ----------------------------------------------------------------
+# Words of steps (M-2.6), which are bare in a source and texts in an image.
+
+ROLES = ("User", "Assistant", "System", "Tool")
+ON_FAILURE = ("Discard", "Record")
+ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
+REDACTORS = ("Pii",)
+INJECT = ("System", "Prefix", "Suffix", "Prompt", "Tool")
+FROM = ("Uncovered", "Buffer")
+ONLY = ("Summary",)
+SUMMARY_ROLES = ("System", "User")
+FACT_TIERS = ("Ephemeral", "Session", "Persistent")
+SOURCES = (*FACT_TIERS, "Messages")
+"""What recall looks through (M-10.40)."""
+DIRECTIONS = ("Out", "In", "Both")
+REFRESH_ON = ("Access", "Confirm")
+REREAD = ("Step",)
+EVENTS = {
+    "Step": "memory:step", "Commit": "memory:commit", "Rollback": "memory:rollback", "Evict": "memory:evict",
+    "Overflow": "memory:overflow", "Conflict": "memory:conflict", "Summary": "memory:summary",
+    "SummaryFailed": "memory:summary_failed", "Recall": "memory:recall", "Learn": "memory:learn",
+    "LearnFailed": "memory:learn_failed",
+}
+"""What a function of the program may be called with, by its word: the channel on which hosts hear of it (M-6.25 to M-6.30)."""
+EMBEDDER_KINDS = ("offline", "host", "connection")
+STORE_KINDS = ("sqlite", "redis", "postgres", "host")
+SERVERS = ("redis", "postgres")
+OBSERVED_TOPICS = ("turn", "turn:tool", "turn:fix")
+OBSERVED_PREFIX = "turn:"
+"""What the runtime observes of a run, for rules (M-10.43); topics that begin so are its alone."""
+TOOL_METHODS = ("remember", "recall", "forget")
+"""What a memory in a list of tools offers (M-10.17)."""
+HOLE = "{}"
+"""Where the text around a summary has it (M-9.22)."""
+SUMMARISERS = ("model", "function", "host")
+MADE = "value"
+"""The first part of the key of a memory value, before its bounds: its number in the session (M-2.19)."""
+VALUE, COMPUTED = "__value", "__bounds"
+"""Methods of handles for generated code: what makes a memory value, and what checks the bounds of a declared memory."""
+
+# ----------------------------------------------------------------
+# What a value of an image may be.
+
+
+def is_count(value: Any) -> bool:
+    return type(value) is int and 1 <= value < 1 << 63
+
+
+def is_share(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1
+
+
+def is_true(value: Any) -> bool:
+    return value is True
+
+
+def is_function(value: Any) -> bool:
+    """(memory, number): where initialisation puts the function."""
+    return type(value) is list and len(value) == 2 and all(type(part) is int and 0 <= part < 1 << 31 for part in value)
+
+
+def is_text(value: Any) -> bool:
+    return type(value) is str and value != ""
+
+
+def is_key_value(value: Any) -> bool:
+    """What a key part may be (M-7.4)."""
+    if type(value) is str:
+        return 0 < len(value.encode("utf-8", "surrogatepass")) <= 1024
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def are_names(value: Any) -> bool:
+    return type(value) is list and all(map(is_text, value)) and len(set(value)) == len(value)
+
+
+def _list_of(takes: Takes) -> Takes:
+    return lambda value: type(value) is list and bool(value) and all(map(takes, value))
+
+
+def _one_of(words: tuple[str, ...]) -> Takes:
+    return lambda value: type(value) is str and value in words
+
+
+def _some_of(words: tuple[str, ...]) -> Takes:
+    return lambda value: type(value) is list and all(map(_one_of(words), value))
+
+
+def _table(parts: Mapping[str, Argument], *required: str) -> Takes:
+    return lambda value: (
+        type(value) is dict
+        and all(name in parts and parts[name].takes(part) for name, part in value.items())
+        and all(name in value for name in required)
+    )
+
+
+def _is_pattern(value: Any) -> bool:
+    """A tier or "", and a name, of which only the last character may be the `*` that stands for any end."""
+    return (
+        type(value) is list and len(value) == 2 and all(type(part) is str for part in value)
+        and value[0] in ("", *(tier.lower() for tier in FACT_TIERS)) and value[1] != "" and "*" not in value[1][:-1]
+    )  # fmt: skip
+
+
+def _is_fact_rule(value: Any) -> bool:
+    """Patterns, readers, writers."""
+    return (
+        type(value) is list and len(value) == 3 and _list_of(_is_pattern)(value[0])
+        and are_names(value[1]) and are_names(value[2])
+    )
+
+
+def _is_store(value: Any) -> bool:
+    return _table(STORE, "name", "kind")(value) and (value["kind"] not in SERVERS or "url_env" in value)
+
+
+def _is_embedder(value: Any) -> bool:
+    sound = _table(EMBED, "name", "kind")(value)
+    return sound and (value["kind"] != "connection" or ("connection" in value and "model" in value))
+
+
+def _is_summary(value: Any) -> bool:
+    """Somebody makes it."""
+    return _table(SUMMARY)(value) and sum(who in value for who in SUMMARISERS) == 1
+
+
+def _are_apart(parts: Mapping[str, Argument], name: str) -> Takes:
+    """Tables with all of these parts, of which no two have one `name`."""
+    tables = _list_of(_table(parts, *parts))
+    return lambda value: tables(value) and len({part[name] for part in value}) == len(value)
+
+
+# ----------------------------------------------------------------
+# Kinds of arguments.
+
+COUNT, SHARE, DURATION, TEXT, FLAG = "count", "share", "duration", "text", "flag"
+WORD, SOME, SWITCH, REDACTOR = "word", "some", "switch", "redactor"
+FUNCTION, FUNCTIONS, PLACE = "function", "functions", "place"  # of a PLACE the machine calls the function, not the policy
+NAMES, TABLE = "names", "table"
+
+
+class Argument:
+    """One argument of a step.
+
+    image: its name in the steps of an image, and in the table that a step like `summary` has there.
+    kind, takes: what it is in a source, and the test of its value in an image. `words` are those that it may be; `signature` is
+    the type of a function.
+    field: what the policy calls it, `GROUP.PART` for a part of a record of its own; None for what is no matter of the policy.
+    default: what the policy has without the step. `stored`: the default of a memory with a store, where it is another one.
+    shows: it changes what a view shows. stores: it acts when messages are stored, so that they cannot only be noted (M-14.1).
+    retains: it bounds the log; `runtime/memory/retention.py` has its rule. fifo: with it alone the log is a queue, which has a
+    fast form. below: the bound that it has to be below. stat: its place and its name in `stats()` (M-6.15).
+    """
+
+    __slots__ = (
+        "image", "kind", "takes", "words", "signature", "field", "default", "stored", "shows", "stores", "retains", "fifo",
+        "below", "stat",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        image: str,
+        kind: str,
+        takes: Takes,
+        *,
+        words: tuple[str, ...] = (),
+        signature: str = "",
+        field: str | None = None,
+        default: Any = None,
+        stored: Any = None,
+        shows: bool = False,
+        stores: bool = False,
+        retains: bool = False,
+        fifo: bool = False,
+        below: str | None = None,
+        stat: tuple[int, str] | None = None,
+    ) -> None:
+        self.image = image
+        self.kind = kind
+        self.takes = takes
+        self.words = words
+        self.signature = signature
+        self.field = field
+        self.default = default
+        self.stored = stored
+        self.shows = shows
+        self.stores = stores or retains
+        self.retains = retains
+        self.fifo = fifo
+        self.below = below
+        self.stat = stat
+
+
+def count(image: str, **more: Any) -> Argument:
+    """An Int of at least 1, which a run may compute (M-2.14)."""
+    return Argument(image, COUNT, is_count, **{"field": image, **more})
+
+
+def share(image: str, **more: Any) -> Argument:
+    """A number from 0 to 1."""
+    return Argument(image, SHARE, is_share, **{"field": image, **more})
+
+
+def duration(image: str, **more: Any) -> Argument:
+    """In milliseconds (M-2.7)."""
+    return Argument(image, DURATION, is_count, **{"field": image, **more})
+
+
+def text(image: str, takes: Takes = is_text, **more: Any) -> Argument:
+    return Argument(image, TEXT, takes, **more)
+
+
+def flag(image: str, **more: Any) -> Argument:
+    return Argument(image, FLAG, is_true, **more)
+
+
+def word(image: str, words: tuple[str, ...], **more: Any) -> Argument:
+    return Argument(image, WORD, _one_of(words), words=words, **{"field": image, **more})
+
+
+def some(image: str, words: tuple[str, ...], **more: Any) -> Argument:
+    """A list of words."""
+    return Argument(image, SOME, _some_of(words), words=words, **{"field": image, **more})
+
+
+def switch(image: str, words: tuple[str, ...], field: str, **more: Any) -> Argument:
+    """A word of which the last one is said in an image; the policy knows whether it is."""
+    return Argument(image, SWITCH, _one_of(words[-1:]), words=words, field=field, default=False, **more)
+
+
+def function(image: str, signature: str, **more: Any) -> Argument:
+    return Argument(image, FUNCTION, is_function, signature=signature, **{"field": image, **more})
+
+
+def functions(image: str, signature: str, **more: Any) -> Argument:
+    """Each time that the step is written, one more."""
+    return Argument(image, FUNCTIONS, _list_of(is_function), signature=signature, field=image, default=(), **more)
+
+
+def redactors(image: str, words: tuple[str, ...], signature: str, **more: Any) -> Argument:
+    """A word or a function."""
+    takes = _list_of(lambda value: is_function(value) or _one_of(words)(value))
+    return Argument(image, REDACTOR, takes, words=words, signature=signature, field=image, default=(), **more)
+
+
+def names(image: str, takes: Takes = are_names) -> Argument:
+    """Of models and agents."""
+    return Argument(image, NAMES, takes)
+
+
+def table(image: str, takes: Takes, **more: Any) -> Argument:
+    """What is read and checked on its own."""
+    return Argument(image, TABLE, takes, **more)
+
+
+# ----------------------------------------------------------------
+# The tables that some steps have in an image.
+
+SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
+HALF_LIFE = 30 * 86_400_000
+
+# M-9.1, M-9.2. Who makes it is one of the first three; without `every_turns` and `every_ms` it is made at evictions.
+SUMMARY: dict[str, Argument] = {
+    row.image: row
+    for row in (
+        text("model"),
+        Argument("function", FUNCTION, is_function),
+        text("host"),
+        count("every_turns", stat=(11, "summary_every_turns")),
+        duration("every_ms", stat=(12, "summary_every_ms")),
+        switch("from", FROM, "whole"),
+        word("inject", INJECT, default="Prefix"),
+        word("role", SUMMARY_ROLES, default="System"),
+        count("max_tokens", stat=(13, "summary_max_tokens")),
+        text("prompt", field="prompt", default=SUMMARY_PROMPT),
+        text("text", lambda value: is_text(value) and value.count(HOLE) == 1, field="text", default=f"[summary] {HOLE}"),
+    )
+}
+# M-8.2 to M-8.8.
+STORE: dict[str, Argument] = {
+    row.image: row
+    for row in (
+        text("name"), word("kind", STORE_KINDS), text("path"), text("url_env"), text("namespace"), flag("compress"),
+    )
+}  # fmt: skip
+# M-10.16.
+EMBED: dict[str, Argument] = {
+    row.image: row for row in (text("name"), word("kind", EMBEDDER_KINDS), text("connection"), text("model"))
+}
+# M-10.22.
+RULE: dict[str, Argument] = {
+    row.image: row
+    for row in (
+        text("name"),
+        text("on"),
+        function("by", "fn(Map<String, Any>) -> String?"),
+        function("when", "fn(Observed) -> Bool"),
+        function("store", "fn(Observed) -> Learned"),
+    )
+}
+# M-6.37.
+HANDLER: dict[str, Argument] = {
+    row.image: row for row in (word("event", tuple(EVENTS)), Argument("with", FUNCTION, is_function))
+}
+
+
+# ----------------------------------------------------------------
+# The steps.
+
+
+class Step:
+    """One step.
+
+    arguments: by their names in a source, "" for the one without a name. own: rows of what is read on its own, whose arguments
+    are not plain values.
+    example: what the step looks like. repeated: it may be written several times. bare: it may be written without arguments, and
+    then this is its row. required: arguments that it is not without.
+    of_view: a derived view may have it. no_value: why a memory value does not. of_units: it is without use where only a summary
+    is shown (M-9.18). taken_over: `like` and defaults give it. defaults: `[memory.defaults]` may say its first
+    argument, and this is its place in the list of those.
+    """
+
+    __slots__ = (
+        "arguments", "own", "example", "repeated", "bare", "required", "of_view", "no_value", "of_units", "taken_over",
+        "defaults",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        arguments: Mapping[str, Argument] | None = None,
+        *,
+        own: tuple[Argument, ...] = (),
+        example: str = "",
+        repeated: bool = False,
+        bare: Argument | None = None,
+        required: tuple[str, ...] = (),
+        of_view: bool = False,
+        no_value: str | None = None,
+        of_units: bool = False,
+        taken_over: bool = True,
+        defaults: int | None = None,
+    ) -> None:
+        self.arguments: Mapping[str, Argument] = arguments or {}
+        self.own = own
+        self.example = example
+        self.repeated = repeated
+        self.bare = bare
+        self.required = required
+        self.of_view = of_view
+        self.no_value = no_value
+        self.of_units = of_units
+        self.taken_over = taken_over
+        self.defaults = defaults
+
+    @property
+    def rows(self) -> tuple[Argument, ...]:
+        """All that an image may have of it."""
+        return (*self.arguments.values(), *self.own, *(() if self.bare is None else (self.bare,)))
+
+
+TO_TEXT = "fn(String) -> String"
+ENDS = "it ends with the last handle of it"
+
+# The order is the one in which steps are listed to the reader.
+STEPS: dict[str, Step] = {
+    # M-4.2: the bounds of the log.
+    "retain": Step(
+        {
+            "": count("retain", retains=True, fifo=True, stat=(1, "retain")),
+            "low": count("retain_low", retains=True, below="retain", stat=(2, "retain_low")),
+            "tokens": count("retain_tokens", retains=True, stat=(3, "retain_tokens")),
+        },
+        example=".retain(20), .retain(20, tokens: 4000)", defaults=1,
+    ),
+    # M-4.3: tool units are stored too.
+    "tools": Step(bare=flag("tools", field="tools", default=False), defaults=8),
+    # M-4.4: what rewrites every text before it is stored.
+    "redact": Step(
+        {"": redactors("redact", REDACTORS, TO_TEXT, stores=True)}, example=".redact(Pii), .redact(|text| text)", defaults=9
+    ),
+    # M-4.5: whose messages are shown.
+    "roles": Step({"": some("roles", ROLES, shows=True)}, example=".roles([User, Assistant])", of_view=True, defaults=6),
+    # M-4.6: which units are never evicted, filtered, pruned or windowed.
+    "pin": Step(
+        {
+            "": some("pin_roles", ROLES, default=frozenset(), stores=True),
+            "when": functions("pin_when", "fn(Message) -> Bool", stores=True),
+        },
+        example=".pin([System]), .pin(when: |m| m.role == \"system\")", repeated=True, of_view=True,
+    ),
+    # M-9.17: the summary is all that is shown.
+    "only": Step({"": switch("only", ONLY, "only_summary", shows=True)}, example=".only(Summary)", of_view=True),
+    # M-4.7: turns that are as similar to a newer one are hidden.
+    "prune": Step(
+        {"similar": share("prune", shows=True, stat=(8, "prune"))}, example=".prune(similar: 0.9)", of_view=True, defaults=7
+    ),
+    # M-4.8: the most tokens of a shown tool result, and what shortens it.
+    "clip": Step(
+        {"": count("clip", shows=True, stat=(9, "clip")), "with": function("clip_with", TO_TEXT)},
+        example=".clip(200)", of_view=True, of_units=True, defaults=4,
+    ),
+    # M-4.9 to M-4.11: the newest messages or turns are shown.
+    "window": Step(
+        {
+            "": count("window", shows=True, stat=(4, "window")),
+            "low": count("window_low", shows=True, stores=True, below="window", stat=(5, "window_low")),
+            "turns": count("window_turns", shows=True, stat=(6, "window_turns")),
+        },
+        example=".window(20), .window(turns: 10)", of_view=True, defaults=2,
+    ),
+    # M-4.12: the most tokens of the first request of a run.
+    "tokens": Step(
+        {"": count("tokens", shows=True, stat=(7, "token_limit"))}, example=".tokens(4000)", of_view=True, defaults=3
+    ),
+    # M-4.14: what becomes of a turn that fails.
+    "on_failure": Step({"": word("on_failure", ON_FAILURE, default="Discard")}, example=".on_failure(Record)", defaults=10),
+    # M-4.15: what becomes of a turn that another one came before.
+    "on_conflict": Step(
+        {"": word("on_conflict", ON_CONFLICT, default="Append", stored="Serial")}, example=".on_conflict(Serial)", defaults=11
+    ),
+    # M-4.13: what replaces the shown messages.
+    "shape": Step(
+        {"": function("shape", "fn(Array<Message>) -> Array<Message>", shows=True)},
+        example=".shape(|messages| messages)", of_view=True, of_units=True,
+    ),
+    # M-5.31: each request of a run reads the log anew.
+    "refresh": Step(
+        {"": switch("refresh", REREAD, "refresh", shows=True)}, example=".refresh(Step)", of_view=True, of_units=True
+    ),
+    # M-9.14: its share of a budget that several memories have.
+    "weight": Step({"": count("weight", default=1)}, example=".weight(2)", of_view=True, defaults=5),
+    # M-8.9: how long a key lives without a commit.
+    "ttl": Step({"": duration("ttl", stores=True, stat=(10, "ttl"))}, example='.ttl("30d")', no_value=ENDS, defaults=14),
+    # M-10.16: who gives facts their vectors.
+    "embed": Step({"": text("embed", _is_embedder)}, example='.embed("offline")', defaults=13),
+    # M-8.2, M-8.8: where it is kept.
+    "store": Step(
+        {"": text("store", _is_store), "compress": STORE["compress"]},
+        example='.store("durable")', no_value=f"{ENDS}, and no other run could find it", defaults=12,
+    ),
+    # M-4.16, M-10.35: who may attach it, and whose facts are whose.
+    "allow": Step(
+        {"read": names("allow_read"), "write": names("allow_write"), "facts": names("allow_facts", _list_of(_is_fact_rule))},
+        example=".allow(read: [M], write: [M])",
+    ),
+    # M-10.15: facts, and messages, that fit the prompt are shown.
+    "recall": Step(
+        {
+            "k": count("recall_k", field="recall.k", default=10, stat=(14, "recall_k")),
+            "from": some("recall_tiers", SOURCES, field="recall.tiers"),
+            "min_confidence": share(
+                "recall_min_confidence", field="recall.min_confidence", default=0.0, stat=(15, "recall_min_confidence")
+            ),
+            "inject": word("recall_inject", INJECT, field="recall.inject", default="Suffix"),
+            "half_life": duration("recall_half_life", field="recall.half_life", default=HALF_LIFE),
+        },
+        bare=flag("recall", field="recall", shows=True), of_view=True, of_units=True,
+    ),
+    # M-10.18: how persistent facts fade.
+    "decay": Step(
+        {
+            "rate": share("decay_rate", field="decay.rate"),
+            "per": duration("decay_per", field="decay.per"),
+            "floor": share("decay_floor", field="decay.floor", default=0.0),
+            "archive_below": share("decay_archive_below", field="decay.archive_below", default=0.0),
+            "refresh_on": word("decay_refresh_on", REFRESH_ON, field="decay.refresh_on", default="Access"),
+        },
+        example='.decay(rate: 0.01, per: "1d", floor: 0.3)', required=("rate", "per"),
+        no_value="its facts end with the last handle of it",
+    ),
+    # M-7.8: the name that it is stored under.
+    "was": Step(
+        {"": text("was")}, example='.was("old")', no_value="nothing of it was stored by an earlier program", taken_over=False
+    ),
+    # M-7.3, M-7.9: the parts of its key, and the values of those that were added.
+    "per": Step(
+        own=(
+            table("keys", are_names),
+            table("key_defaults", lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values()))),
+        ),
+        no_value="it is one conversation",
+    ),
+    # M-4.30: the function that gives the shown messages.
+    "view": Step(own=(Argument("view_with", PLACE, is_function, field="view_with", shows=True),), of_view=True, of_units=True),
+    # M-6.37: functions that hear of it.
+    "on": Step(own=(table("on", _are_apart(HANDLER, "event")),), repeated=True),
+    # M-9.1: what stands for messages that are not shown any more.
+    "summary": Step(own=(table("summary", _is_summary, field="summary", shows=True, stores=True),), of_view=True),
+    # M-10.22: rules that make facts of what is observed.
+    "learn": Step(
+        own=(table("learn", _are_apart(RULE, "name"), field="learn", default=(), stores=True),), repeated=True
+    ),
+    # M-10.1: its slots, which an image has beside the steps.
+    "context": Step(),
+    # M-2.12: the steps of another memory.
+    "like": Step(of_view=True, taken_over=False),
+}  # fmt: skip
+
+
+def rows() -> Iterator[Argument]:
+    for step in STEPS.values():
+        yield from step.rows
+
+
+WORD_STEPS = ("on", *(name for name, step in STEPS.items() if "" in step.arguments and step.arguments[""].words))
+WORD_ARGUMENTS = {
+    *(label for step in STEPS.values() for label, row in step.arguments.items() if label and row.words),
+    *(label for label, row in SUMMARY.items() if row.words),
+}
+"""Whose capitalised names are words: steps with such an argument without a name, and arguments with one."""
+EVICT = "Evict"
+"""The one word of `every` of a summary, which is otherwise a number or a duration."""
+BOUNDS = {
+    row.image: f"{label} of {name}" if label else name
+    for name, step in STEPS.items()
+    for label, row in step.arguments.items()
+    if row.kind == COUNT
+}
+"""Those that a run may compute (M-2.14), and what a program calls them."""
+LOG_BOUND = "retain"
+"""The one bound that an image has beside the steps."""
+LOWS = {row.image: row.below for row in rows() if row.below is not None}
+
+
+def _are_bounds(value: Any) -> bool:
+    """Of a declared memory: which ones initialisation computes, or a function of the key (M-2.24)."""
+    held = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
+    return held and all(at is True or is_function(at) for at in value.values())
+
+
+ACCEPTED: dict[str, Takes] = {
+    **{row.image: row.takes for row in rows() if row.image != LOG_BOUND and row is not STORE["compress"]},
+    "bounds": _are_bounds,
+    "made": lambda value: are_names(value) and all(name in BOUNDS for name in value),
+}
+"""By the names of an image."""
+NO_VALUE = {"bounds", *(row.image for step in STEPS.values() if step.no_value is not None for row in step.rows)}
+
+
+def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What no memory of an image says, and in which step."""
+    for name, value in steps.items():
+        if name not in ACCEPTED:
+            return f"this version knows no memory step {name!r}", ""
+        if not ACCEPTED[name](value):
+            return "no value of this step", name
+    for name, step in STEPS.items():
+        needed = [step.arguments[label].image for label in step.required] if step.bare is None else [step.bare.image]
+        missing = next((image for image in needed if image not in steps), None)
+        if missing is not None and any(row.image in steps for row in step.arguments.values()):
+            return f"details of `{name}` without it", missing
+    if not set(steps.get("key_defaults", ())) <= set(steps.get("keys", ())):
+        return "a value for a key part that is missing", "key_defaults"
+    computed = [*steps.get("bounds", ()), *steps.get("made", ())]
+    if any(name in steps for name in computed):
+        return "a bound that is both written and computed", ""
+    if "made" in steps and any(name in steps for name in NO_VALUE):
+        return "a step that no memory value has", "made"
+    written = [name for low, name in LOWS.items() if low in steps and name not in (LOG_BOUND, *computed)]
+    if any(steps[low] >= steps.get(name, 0) for low, name in LOWS.items() if name in written):
+        return "a low bound that is not below its bound", ""
+    return None
+
+
+def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
+    """What is wrong with the bounds that an image says, `retain` beside the steps, where no run computes them."""
+    computed = [*steps.get("bounds", ()), *steps.get("made", ())]
+    written = {name: steps[name] for name in BOUNDS if name in steps and LOWS.get(name) not in computed}
+    wrong = bound_problem({**written, LOG_BOUND: retain})
+    return None if wrong is None else f"`{BOUNDS[wrong[0]]}`: {wrong[2]}"
+
+
+def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
+    """What is wrong with bounds that a run gave a memory, beside those that are written: which, its value, and why (M-2.15)."""
+    for name in BOUNDS:
+        value = bounds.get(name)
+        if value is not None and not is_count(value):
+            return name, value, "it is an Int of at least 1, or nil"
+    for name, of in LOWS.items():
+        low, bound = bounds.get(name), bounds.get(of)
+        if low is not None and (bound is None or low >= bound):
+            return name, low, f"it is below `{of}`, which is {'nil' if bound is None else bound}"
+    window, retain = bounds.get("window"), bounds.get("retain")
+    if window is not None and retain is not None and window > retain:
+        return "window", window, f"it is at most `retain`, which is {retain}"
+    return None
