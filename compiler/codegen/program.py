@@ -2,8 +2,7 @@
 
 Hands on `generate` to the pipeline, and `excesses` and `too_costly`, which say why an image is larger than it may be.
 Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in the
-tree and in `CheckedProgram`. A new kind of declaration is an
-`…_entry` function here and a row of `ENTRIES`.
+tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`.
 """
 
 from __future__ import annotations
